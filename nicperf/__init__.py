@@ -6,7 +6,8 @@ from typing import Any
 # Public name -> module that defines it. Loaded on first use, because pandas alone takes a second to import.
 _HOME: dict[str, str] = {}
 
-__all__ = ["__version__", *_HOME]
+__all__ = ["__version__"]
+__all__ += _HOME
 
 
 def __getattr__(name: str) -> Any:
