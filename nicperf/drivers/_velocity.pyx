@@ -1,0 +1,444 @@
+"""The via-velocity driver and its chip, executed. The steps stand in `velocity.py`; this file follows them in their order."""
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from nicperf.engine._ledger cimport (
+    HARD_IRQ, OP_COPY, OP_GSO, OP_IRQ_ENTRY, OP_IRQ_SHARED, OP_LINEARIZE, OP_MMIO_READ, OP_MMIO_WRITE, OP_POLL, OP_RX_REAP,
+    OP_RX_REFILL, OP_SKB_ALLOC, OP_SKB_FREE, OP_TX_REAP, OP_XMIT, SOFT_IRQ,
+)
+from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set
+from nicperf.engine._server cimport server_dispatch, server_extend, server_finish, server_has, server_init, server_left_ps, server_submit
+from nicperf.parts._bus cimport (
+    BUS_RX_DATA, BUS_RX_DESCRIPTOR, BUS_RX_WRITEBACK, BUS_TX_DATA, BUS_TX_DESCRIPTOR, BUS_TX_WRITEBACK, bus_mmio, bus_move,
+)
+from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
+from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, frame_t, frames_give, frames_take
+from nicperf.parts._irq cimport MODERATION_FIRE, MODERATION_START, moderation_event
+from nicperf.stack._host cimport EVENT_DMA, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL
+
+cdef enum:
+    WIRE_OVERHEAD_BYTES = 24            # preamble 8, FCS 4, gap 12
+    WIRE_SHORTEST_BYTES = 60            # header and padded payload, without FCS
+    STATUS_BYTES = 4                    # the word that a write-back touches
+    SERVE_MOST = 16                     # descriptors per service call of the driver
+    POLL_BUDGET = 64
+    PAUSE_BELOW = 24                    # free receive descriptors
+    RESUME_AT = 48
+    BUFFER_BYTES = 2048                 # distance of buffers in the address space
+
+
+cdef class VelocityHost(Host):
+    """A host with a Velocity: `arrive` and the device events come from the wire, `xmit` from the stack."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.tx_ring = <tx_descriptor_t*>calloc(256, sizeof(tx_descriptor_t))
+        self.tx_frame = <int32_t*>calloc(256, sizeof(int32_t))
+        self.tx_truesize = <int32_t*>calloc(256, sizeof(int32_t))
+        self.rx_frame = <int32_t*>calloc(256, sizeof(int32_t))
+        self.rx_ring = <rx_descriptor_t*>calloc(256, sizeof(rx_descriptor_t))
+        if self.tx_ring == NULL or self.tx_frame == NULL or self.tx_truesize == NULL or self.rx_frame == NULL \
+                or self.rx_ring == NULL \
+                or fifo_alloc(&self.tx_fifo, FRAME_POOL) < 0 or fifo_alloc(&self.rx_fifo, FRAME_POOL) < 0:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.tx_ring)
+        free(self.tx_frame)
+        free(self.tx_truesize)
+        free(self.rx_frame)
+        free(self.rx_ring)
+        free(self.tx_fifo.item)
+        free(self.rx_fifo.item)
+
+    cdef int power_up(self) except -1 nogil:
+        """Fill the receive ring, enable interrupts. Parameters must be in place."""
+        cdef int32_t i
+        server_init(&self.dma, self.base + EVENT_DMA)
+        self.tx_free = self.p.tx_ring
+        for i in range(self.p.rx_ring):
+            self.rx_ring[i].word0 = OWNED_BY_NIC
+        self.rx_credit = self.p.rx_ring
+        self.irq_enabled = True
+        return 0
+
+    # transmit, driver side -------------------------------------------------------------------------------------------
+
+    cdef bint xmit_room(self) noexcept nogil:
+        return self.tx_free > 0
+
+    cdef int32_t buffers(self, const packet_t* p, int32_t* size) noexcept nogil:
+        """Split a frame into head and page fragments; returns their number, more than 7 if it must be made linear."""
+        cdef int32_t left = min(p.payload_bytes, p.segment_bytes), n = 1, room
+        cdef int64_t at = p.sequence
+        if not self.p.scatter_gather or p.kind != TCP_DATA:
+            size[0] = p.length_bytes + left
+            return 1
+        size[0] = p.length_bytes
+        while left > 0:
+            room = min(left, self.set.fragment_bytes - <int32_t>(at % self.set.fragment_bytes))
+            if n < TX_BUFFERS:
+                size[n] = room
+            n += 1
+            at += room
+            left -= room
+        return n
+
+    cdef int xmit_charge(self, int32_t context, const packet_t* p) except -1 nogil:
+        cdef int32_t size[TX_BUFFERS]
+        cdef int32_t n = self.buffers(p, size)
+        if self.set.gso and p.kind == TCP_DATA:
+            self.charge(context, OP_GSO, self.cost.gso_segment, 1)
+            self.charge(context, OP_SKB_ALLOC, self.cost.skb_alloc, 1)
+        if n > TX_BUFFERS:
+            self.charge(context, OP_LINEARIZE, self.cost.skb_alloc + <int64_t>(p.segment_bytes * self.cost.copy_cached), 1)
+            n = 1
+        self.charge(context, OP_XMIT, self.p.xmit + n * self.p.xmit_buffer, 1)
+        self.charge(context, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+        return 0
+
+    cdef int xmit(self, packet_t* p) except -1 nogil:
+        """Fill the next descriptor with one frame of the packet, hand it over and ring the doorbell."""
+        cdef int32_t size[TX_BUFFERS]
+        cdef int32_t payload_bytes = min(p.payload_bytes, p.segment_bytes)
+        cdef int32_t n = self.buffers(p, size), i
+        cdef int32_t index = frames_take(self.frames)
+        cdef frame_t* f
+        cdef tx_descriptor_t* d = &self.tx_ring[self.tx_driver]
+        cdef uint64_t address
+        if index < 0:
+            with gil:
+                raise RuntimeError("more frames in flight than the frame pool holds")
+        if n > TX_BUFFERS:
+            self.device_stats.linearized += 1
+            n = 1
+            size[0] = p.length_bytes + payload_bytes
+        f = &self.frames.frame[index]
+        f.kind = p.kind
+        f.sequence = p.sequence
+        f.ack = p.ack
+        f.window_edge = p.window_edge
+        f.index = p.index
+        f.last = p.last
+        f.payload_bytes = payload_bytes
+        f.length_bytes = p.length_bytes + payload_bytes
+        f.born_ps = self.q.now_ps
+        p.payload_bytes -= payload_bytes
+        p.sequence += payload_bytes
+
+        for i in range(n):
+            address = <uint64_t>index * BUFFER_BYTES
+            if i:
+                address += (f.sequence if i == 1 else 0) % self.set.fragment_bytes
+            d.buffer[i].address_low = <uint32_t>address
+            d.buffer[i].address_high = 0
+            d.buffer[i].size = size[i]
+        d.word1 = (<uint32_t>(n + 1) << TX_COMMAND_SHIFT) | TX_COMMAND_NORMAL | TX_COMMAND_INTERRUPT
+        d.word0 = (<uint32_t>f.length_bytes << LENGTH_SHIFT) | OWNED_BY_NIC
+        self.tx_frame[self.tx_driver] = index
+        self.tx_truesize[self.tx_driver] = p.truesize_bytes
+        self.tx_driver = (self.tx_driver + 1) % self.p.tx_ring
+        self.tx_free -= 1
+        self.stats.tx_frames += 1
+        if self.tx_free == 0:
+            self.stats.tx_stops += 1
+        return self.doorbell()
+
+    cdef int64_t mmio(self, int32_t reads, int32_t writes) noexcept nogil:
+        """Register accesses by the CPU: they slip between two bursts, delay a running DMA and, if they read, stall the CPU."""
+        cdef int64_t bus_ps = bus_mmio(&self.bus, reads, writes), left_ps, stall_ps = bus_ps
+        cdef int32_t cls = self.dma.current
+        if cls >= 0:
+            left_ps = server_left_ps(self.q, &self.dma)
+            if left_ps <= self.bus_left_ps[cls]:        # moving data, not setting up
+                if reads:
+                    stall_ps += left_ps % self.p.burst_ps
+                self.bus_left_ps[cls] += bus_ps
+                server_extend(self.q, &self.dma, bus_ps)
+        return stall_ps + reads * self.cost.mmio_read
+
+    cdef int doorbell(self) except -1 nogil:
+        self.device_stats.doorbells += 1
+        self.mmio(0, 1)
+        return self.dma_tx_start()
+
+    # transmit, NIC side ----------------------------------------------------------------------------------------------
+
+    cdef int dma_submit(self, int32_t cls, int64_t gap_ps, int64_t bus_ps) noexcept nogil:
+        self.device_stats.gap_ps += gap_ps
+        self.bus_left_ps[cls] = bus_ps
+        server_submit(&self.dma, cls, gap_ps + bus_ps)
+        server_dispatch(self.q, &self.dma)
+        return 0
+
+    cdef int dma_tx_start(self) except -1 nogil:
+        """Fetch the next descriptor and its buffers, if the chip owns it and the FIFO has room for the frame."""
+        cdef tx_descriptor_t* d = &self.tx_ring[self.tx_nic]
+        cdef int32_t n, i
+        cdef int64_t bus_ps
+        if server_has(&self.dma, DMA_TX) or not d.word0 & OWNED_BY_NIC or self.tx_on_chip == self.p.tx_ring:
+            return 0
+        if self.tx_fifo_bytes + <int32_t>(d.word0 >> LENGTH_SHIFT & LENGTH_MASK) > self.p.tx_fifo_bytes:
+            return 0
+        n = <int32_t>(d.word1 >> TX_COMMAND_SHIFT) - 1
+        bus_ps = bus_move(&self.bus, BUS_TX_DESCRIPTOR, True, 8 + 8 * n, 0)
+        for i in range(n):
+            bus_ps += bus_move(&self.bus, BUS_TX_DATA, True, d.buffer[i].size, d.buffer[i].address_low)
+        return self.dma_submit(DMA_TX, n * self.p.gap_ps, bus_ps)
+
+    cdef int wire_start(self) except -1 nogil:
+        cdef int32_t bytes_on_wire
+        if self.paused or self.tx_fifo.count == 0 or queue_pending(self.q, self.base + EVENT_WIRE):
+            return 0
+        bytes_on_wire = max(self.frames.frame[fifo_first(&self.tx_fifo)].length_bytes, WIRE_SHORTEST_BYTES) + WIRE_OVERHEAD_BYTES
+        self.device_stats.wire_bytes += bytes_on_wire
+        self.device_stats.wire_busy_ps += bytes_on_wire * self.p.byte_ps
+        queue_set(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.p.byte_ps)
+        return 0
+
+    cdef int wire_done(self) except -1 nogil:
+        """The frame has left: write its status back, tell the interrupt logic, and let it arrive."""
+        cdef int32_t frame = fifo_take(&self.tx_fifo), cls = self.dma.current
+        cdef tx_descriptor_t* d = &self.tx_ring[self.tx_written_back]
+        cdef int64_t bus_ps = bus_move(&self.bus, BUS_TX_WRITEBACK, False, STATUS_BYTES, 0)
+        queue_clear(self.q, self.base + EVENT_WIRE)
+        if cls >= 0 and server_left_ps(self.q, &self.dma) <= self.bus_left_ps[cls]:
+            self.bus_left_ps[cls] += bus_ps
+            server_extend(self.q, &self.dma, bus_ps)
+        d.word0 &= ~OWNED_BY_NIC
+        self.tx_written_back = (self.tx_written_back + 1) % self.p.tx_ring
+        self.tx_on_chip -= 1
+        self.tx_done += 1
+        self.device_stats.tx_completions += 1
+        self.tx_fifo_bytes -= self.frames.frame[frame].length_bytes
+        self.moderate(&self.tx_moderation, EVENT_TX_TIMER, ISR_TX, ISR_TX_SUPPRESSED, self.tx_free + self.tx_done == self.p.tx_ring)
+        self.peer.arrive(frame)
+        self.wire_start()
+        return self.dma_tx_start()
+
+    # receive, NIC side -----------------------------------------------------------------------------------------------
+
+    cdef int arrive(self, int32_t frame) except -1 nogil:
+        """A frame has come in from the wire."""
+        cdef int32_t length_bytes = self.frames.frame[frame].length_bytes
+        if self.rx_fifo_bytes + length_bytes > self.p.rx_fifo_bytes:
+            self.device_stats.rx_fifo_drops += 1
+            frames_give(self.frames, frame)
+            return 0
+        fifo_put(&self.rx_fifo, frame)
+        self.rx_fifo_bytes += length_bytes
+        return self.dma_rx_start()
+
+    cdef int dma_rx_start(self) except -1 nogil:
+        cdef rx_descriptor_t* d = &self.rx_ring[self.rx_nic]
+        cdef int64_t bus_ps
+        if server_has(&self.dma, DMA_RX) or self.rx_fifo.count == 0:
+            return 0
+        if self.rx_credit == 0 or not d.word0 & OWNED_BY_NIC:
+            self.device_stats.rx_ring_empty += 1
+            return 0
+        bus_ps = bus_move(&self.bus, BUS_RX_DESCRIPTOR, True, sizeof(rx_descriptor_t), 0)
+        bus_ps += bus_move(&self.bus, BUS_RX_DATA, False, self.frames.frame[fifo_first(&self.rx_fifo)].length_bytes, self.rx_offset())
+        bus_ps += bus_move(&self.bus, BUS_RX_WRITEBACK, False, STATUS_BYTES, 0)
+        return self.dma_submit(DMA_RX, self.p.gap_ps, bus_ps)
+
+    cdef int32_t rx_offset(self) noexcept nogil:
+        """Start of a receive buffer modulo 64, by the rule of mainline (reserve a mod 64) or VIA (reserve 64 - a mod 64)."""
+        cdef int32_t a = self.p.rx_address_mod
+        return (a + (64 - a if self.p.realign_via else a)) % 64
+
+    cdef int dma_done(self) except -1 nogil:
+        cdef int32_t frame
+        cdef rx_descriptor_t* d
+        if server_finish(self.q, &self.dma) == DMA_TX:
+            frame = self.tx_frame[self.tx_nic]
+            self.tx_nic = (self.tx_nic + 1) % self.p.tx_ring
+            self.tx_on_chip += 1
+            fifo_put(&self.tx_fifo, frame)
+            self.tx_fifo_bytes += self.frames.frame[frame].length_bytes
+            self.wire_start()
+            self.dma_tx_start()
+        else:
+            frame = fifo_take(&self.rx_fifo)
+            self.rx_fifo_bytes -= self.frames.frame[frame].length_bytes
+            d = &self.rx_ring[self.rx_nic]
+            d.word0 = <uint32_t>self.frames.frame[frame].length_bytes << LENGTH_SHIFT
+            self.rx_frame[self.rx_nic] = frame
+            self.rx_nic = (self.rx_nic + 1) % self.p.rx_ring
+            self.rx_credit -= 1
+            self.rx_done += 1
+            self.stats.rx_frames += 1
+            if self.p.pause and not self.pausing and self.rx_credit < PAUSE_BELOW:
+                self.pausing = True
+                self.device_stats.pauses += 1
+                (<VelocityHost>self.peer).paused = True
+            self.moderate(&self.rx_moderation, EVENT_RX_TIMER, ISR_RX, ISR_RX_SUPPRESSED, self.rx_fifo.count == 0)
+            self.dma_rx_start()
+        server_dispatch(self.q, &self.dma)
+        return 0
+
+    # interrupts ------------------------------------------------------------------------------------------------------
+
+    cdef int moderate(self, moderation_t* m, int32_t event, uint32_t plain, uint32_t suppressed, bint queue_empty) except -1 nogil:
+        cdef int32_t what = moderation_event(m, queue_empty)
+        if what == MODERATION_FIRE:
+            if m.threshold:
+                if queue_pending(self.q, self.base + event):
+                    queue_clear(self.q, self.base + event)
+                self.isr |= suppressed
+                if event == EVENT_TX_TIMER:
+                    self.device_stats.tx_threshold_fires += 1
+                else:
+                    self.device_stats.rx_threshold_fires += 1
+            else:
+                self.isr |= plain
+            return self.irq_update()
+        if what == MODERATION_START:
+            queue_set(self.q, self.base + event, self.q.now_ps + m.timer_ps)
+        return 0
+
+    cdef int irq_update(self) except -1 nogil:
+        """Level-triggered: raise the line while a source is set, interrupts are enabled and no handler runs."""
+        if not self.isr or not self.irq_enabled or self.irq_active:
+            return 0
+        self.irq_active = True
+        self.stage = 0
+        self.stats.interrupts += 1
+        self.charge(HARD_IRQ, OP_IRQ_ENTRY, self.cost.irq_entry, 1)
+        self.charge(HARD_IRQ, OP_IRQ_SHARED, self.cost.irq_shared, 1)
+        self.charge(HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
+        self.charge(HARD_IRQ, OP_MMIO_WRITE, 2 * self.cost.mmio_write, 2)    # mask, and acknowledge or unmask
+        return self.submit(HARD_IRQ)
+
+    cdef int irq_done(self) except -1 nogil:
+        if self.p.napi:                     # acknowledge, mask, schedule the poll
+            self.mmio(0, 2)
+            self.isr = 0
+            self.irq_enabled = False
+            self.irq_active = False
+            self.poll_scheduled = True
+            return self.soft_raise()
+        if self.stage == 0:
+            self.mmio(0, 1)                 # mask
+            self.stage = 1
+        else:
+            self.serve_apply()
+        if self.isr:
+            self.isr = 0
+            self.charge(HARD_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+            self.mmio(0, 1)                 # acknowledge
+            self.serve_charge(HARD_IRQ, SERVE_MOST, SERVE_MOST)
+            self.charge(HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
+            return self.submit(HARD_IRQ)
+        self.mmio(0, 1)                     # unmask
+        self.irq_active = False
+        if self.backlog.count or self.tx_scheduled or self.socket.output_ready(self):
+            self.soft_raise()
+        return self.irq_update()
+
+    # service routines ------------------------------------------------------------------------------------------------
+
+    cdef int serve_charge(self, int32_t context, int32_t most_rx, int32_t most_tx) except -1 nogil:
+        """Charge the service of what is ready now; `serve_apply` does it when the job ends."""
+        cdef int32_t i, length_bytes, kept = 0
+        cdef int64_t copied = 0
+        self.serve_rx = min(self.rx_done, most_rx)
+        self.serve_tx = min(self.tx_done, most_tx)
+        if self.serve_rx:
+            for i in range(self.serve_rx):
+                length_bytes = <int32_t>(self.rx_ring[(self.rx_clean + i) % self.p.rx_ring].word0 >> LENGTH_SHIFT & LENGTH_MASK)
+                if length_bytes < self.p.copybreak_bytes:
+                    kept += 1
+                    copied += length_bytes
+            self.charge(context, OP_RX_REAP, self.serve_rx * self.p.rx_reap, self.serve_rx)
+            self.charge(context, OP_SKB_ALLOC, self.serve_rx * self.cost.skb_alloc, self.serve_rx)
+            if kept < self.serve_rx:
+                self.charge(context, OP_RX_REFILL, (self.serve_rx - kept) * self.p.rx_refill, self.serve_rx - kept)
+            if kept:
+                self.charge(context, OP_COPY, <int64_t>(copied * self.cost.copy_cold), kept)
+            if self.rx_returned + self.serve_rx >= RX_GROUP:
+                self.charge(context, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+        if self.serve_tx:
+            self.charge(context, OP_TX_REAP, self.serve_tx * self.p.tx_reap, self.serve_tx)
+            self.charge(context, OP_SKB_FREE, self.serve_tx * self.cost.skb_free, self.serve_tx)
+        return 0
+
+    cdef int serve_apply(self) except -1 nogil:
+        cdef int32_t i, frame, groups
+        for i in range(self.serve_rx):
+            if <int32_t>(self.rx_ring[self.rx_clean].word0 >> LENGTH_SHIFT & LENGTH_MASK) < self.p.copybreak_bytes:
+                self.device_stats.copybreaks += 1
+            self.netif_rx(self.rx_frame[self.rx_clean])
+            self.rx_clean = (self.rx_clean + 1) % self.p.rx_ring
+        self.rx_done -= self.serve_rx
+        self.rx_returned += self.serve_rx
+        if self.rx_returned >= RX_GROUP:
+            groups = self.rx_returned // RX_GROUP * RX_GROUP
+            for i in range(groups):
+                self.rx_ring[self.rx_fill].word0 = OWNED_BY_NIC
+                self.rx_fill = (self.rx_fill + 1) % self.p.rx_ring
+            self.rx_returned -= groups
+            self.rx_credit += groups
+            self.device_stats.refills += 1
+            self.mmio(0, 1)
+            if self.pausing and self.rx_credit >= min(RESUME_AT, self.p.rx_ring - RX_GROUP):
+                self.pausing = False
+                (<VelocityHost>self.peer).resume()
+            self.dma_rx_start()
+        for i in range(self.serve_tx):
+            self.socket.sent(self, self.tx_truesize[self.tx_clean])
+            self.tx_clean = (self.tx_clean + 1) % self.p.tx_ring
+        self.tx_done -= self.serve_tx
+        if self.serve_tx:
+            if self.tx_free == 0:
+                self.stats.tx_wakes += 1
+            self.tx_free += self.serve_tx
+            if self.qdisc_count:
+                self.tx_scheduled = True
+        self.serve_rx = 0
+        self.serve_tx = 0
+        return 0
+
+    cdef int resume(self) except -1 nogil:
+        self.paused = False
+        return self.wire_start()
+
+    cdef int poll_begin(self) except -1 nogil:
+        """First pass: half the budget for received frames, one service call for sent ones."""
+        self.stage = 0
+        self.poll_received = 0
+        self.stats.polls += 1
+        self.charge(SOFT_IRQ, OP_POLL, self.p.poll, 1)
+        self.serve_charge(SOFT_IRQ, POLL_BUDGET // 2, SERVE_MOST)
+        return self.submit(SOFT_IRQ)
+
+    cdef int poll_done(self) except -1 nogil:
+        self.poll_received += self.serve_rx
+        self.serve_apply()
+        if self.stage == 0:
+            self.stage = 1
+            self.soft_job = SOFT_POLL
+            self.charge(SOFT_IRQ, OP_POLL, self.p.poll, 1)
+            self.serve_charge(SOFT_IRQ, POLL_BUDGET - self.poll_received, SERVE_MOST)
+            self.charge(SOFT_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+            return self.submit(SOFT_IRQ)
+        if self.poll_received < POLL_BUDGET:
+            self.poll_scheduled = False
+            self.mmio(0, 1)                 # unmask
+            self.irq_enabled = True
+            self.irq_update()
+        return 0
+
+    cdef int device_event(self, int32_t kind) except -1 nogil:
+        if kind == EVENT_DMA:
+            return self.dma_done()
+        if kind == EVENT_WIRE:
+            return self.wire_done()
+        queue_clear(self.q, self.base + kind)
+        if kind == EVENT_TX_TIMER:
+            self.tx_moderation.pending = 0
+            self.device_stats.tx_timer_fires += 1
+            self.isr |= ISR_TX_SUPPRESSED
+        else:
+            self.rx_moderation.pending = 0
+            self.device_stats.rx_timer_fires += 1
+            self.isr |= ISR_RX_SUPPRESSED
+        return self.irq_update()

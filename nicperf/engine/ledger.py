@@ -1,0 +1,35 @@
+"""Names of the CPU contexts and operations, in the order of `_ledger.pxd`."""
+
+CONTEXTS = ("hard_irq", "soft_irq", "process")
+
+OPERATIONS = (
+    "irq_entry",
+    "irq_shared_handler",
+    "mmio_read",
+    "mmio_write",
+    "softirq",
+    "napi_poll",
+    "rx_reap",
+    "rx_refill",
+    "tx_reap",
+    "netif_rx",
+    "driver_xmit",
+    "gso_segment",
+    "linearize",
+    "skb_alloc",
+    "skb_free",
+    "ip_input",
+    "ip_output",
+    "ip_reassemble",
+    "ip_fragment",
+    "tcp_input",
+    "tcp_output",
+    "udp",
+    "qdisc",
+    "syscall",
+    "wakeup",
+    "page",
+    "copy",
+    "checksum",
+    "variation",
+)

@@ -1,0 +1,51 @@
+"""Frames in flight: a pool that both hosts share. A frame stands for its bytes; who holds its index holds the data."""
+from libc.stdint cimport int32_t, int64_t
+
+cdef enum:
+    FRAME_BUFFERS = 7                   # most buffers that one frame may come from
+    FRAME_POOL = 8192
+
+cdef enum:                              # what a frame carries
+    TCP_DATA, TCP_ACK, UDP_FRAGMENT
+
+cdef struct frame_t:
+    int64_t sequence                    # first payload byte (TCP); datagram number (UDP)
+    int64_t ack                         # next byte expected by the sender of an ACK
+    int64_t window_edge                 # ack + window offered
+    int64_t born_ps                     # when the driver posted it
+    int32_t kind
+    int32_t length_bytes                # header 14 + IP packet; no FCS
+    int32_t payload_bytes               # application bytes inside
+    int32_t index                       # fragment number (UDP)
+    int32_t last                        # last fragment (UDP)
+
+cdef struct frames_t:
+    frame_t frame[FRAME_POOL]
+    int32_t free[FRAME_POOL]
+    int32_t n_free
+    int64_t allocated                   # statistics
+    int64_t freed
+
+
+cdef inline void frames_init(frames_t* f) noexcept nogil:
+    cdef int32_t i
+    f.n_free = FRAME_POOL
+    f.allocated = 0
+    f.freed = 0
+    for i in range(FRAME_POOL):
+        f.free[i] = FRAME_POOL - 1 - i
+
+
+cdef inline int32_t frames_take(frames_t* f) noexcept nogil:
+    """Index of a fresh frame, or -1 when the pool is exhausted."""
+    if f.n_free == 0:
+        return -1
+    f.n_free -= 1
+    f.allocated += 1
+    return f.free[f.n_free]
+
+
+cdef inline void frames_give(frames_t* f, int32_t i) noexcept nogil:
+    f.free[f.n_free] = i
+    f.n_free += 1
+    f.freed += 1

@@ -1,0 +1,27 @@
+"""A full-duplex Ethernet link."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nicperf.parameter import parameter
+
+
+@dataclass(frozen=True)
+class Wire:
+    """Serialisation of frames, one at a time in each direction.
+
+    Notes
+    -----
+    A frame occupies the wire for preamble, header, payload (padded to the minimum frame), FCS and gap. It arrives when its
+    gap has ended.
+
+    Not modelled: propagation time, loss, half duplex, the 672 ns that a PAUSE frame takes.
+
+    Source
+    ------
+    IEEE 802.3, clauses 3 (frame), 4.4 (minimum frame and gap) and 31B (PAUSE).
+    """
+
+    rate_mbit_s: float = parameter(1000.0, "Mbit/s", 1.0, 400000.0, "Bit rate of the link.")
+    mtu_bytes: int = parameter(1500, "bytes", 576, 1500, "Largest IP packet.")

@@ -1,0 +1,114 @@
+"""A host: one CPU, the softirq loop, the device queue, one socket; the driver is a subclass."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from nicperf.engine._ledger cimport ledger_t
+from nicperf.engine._queue cimport queue_t
+from nicperf.engine._random cimport random_t
+from nicperf.engine._server cimport server_t
+from nicperf.parts._fifo cimport fifo_t
+from nicperf.parts._frames cimport frame_t, frames_t
+
+cdef enum:                              # event slots of one host
+    EVENT_CPU, EVENT_DMA, EVENT_WIRE, EVENT_TX_TIMER, EVENT_RX_TIMER, EVENT_DELAYED_ACK, EVENT_RTO
+    EVENTS_PER_HOST = 8
+
+cdef enum:                              # what the softirq job under way will do when it ends
+    SOFT_NOTHING, SOFT_POLL, SOFT_BACKLOG, SOFT_XMIT, SOFT_OUTPUT
+
+cdef enum:
+    LATENCY_BUCKETS = 1024              # 16 per octave of picoseconds
+
+cdef struct costs_t:                    # picoseconds, or picoseconds per byte, on this host's CPU
+    int64_t irq_entry, irq_shared, mmio_read, mmio_write, softirq, syscall, wakeup
+    int64_t skb_alloc, skb_free, page, tcp_output, tcp_input, udp, ip_output, ip_input
+    int64_t ip_fragment, ip_reassemble, gso_segment, qdisc, netif_rx
+    double copy_cached, copy_cold, checksum
+    double jitter                       # half width, fraction
+
+cdef struct settings_t:                 # of this host's socket, stack and workload
+    int32_t mtu_bytes, mss_bytes, ack_bytes, header_bytes
+    int32_t fragment_bytes, super_packet_bytes, backlog_packets, qdisc_packets
+    int32_t message_bytes, receive_bytes, send_footprint_bytes, last_cache_bytes
+    int64_t send_buffer_bytes, receive_buffer_bytes
+    int32_t tx_truesize_bytes, rx_truesize_bytes
+    int64_t rto_ps, delayed_ack_ps
+    bint gso, sendfile, fragments_verified
+
+cdef struct packet_t:                   # waits in the device queue; a super-packet shrinks as segments leave
+    int64_t sequence
+    int64_t ack
+    int64_t window_edge
+    int32_t kind
+    int32_t payload_bytes
+    int32_t segment_bytes               # payload per frame: less than payload_bytes only for GSO
+    int32_t length_bytes                # headers of one frame
+    int32_t index
+    int32_t last
+    int32_t truesize_bytes
+
+cdef struct host_stats_t:
+    int64_t interrupts, polls, softirqs, wakeups
+    int64_t tx_frames, rx_frames, tx_bytes
+    int64_t qdisc_drops, backlog_drops, reassembly_drops, socket_drops
+    int64_t tx_stops, tx_wakes, retransmits
+    int64_t sent_bytes, received_bytes  # payload that the application gave or that reached the socket in order
+    int64_t messages, acks_sent, acks_received, window_updates
+
+cdef class Host
+
+
+cdef class Socket:
+    cdef int start(self, Host h) except -1 nogil
+    cdef int process_done(self, Host h) except -1 nogil
+    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil
+    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil
+    cdef bint output_ready(self, Host h) noexcept nogil
+    cdef int output_begin(self, Host h, int32_t context) except -1 nogil
+    cdef int output_done(self, Host h, int32_t context) except -1 nogil
+    cdef int sent(self, Host h, int32_t truesize_bytes) except -1 nogil
+    cdef int timer(self, Host h, int32_t event) except -1 nogil
+
+
+cdef class Host:
+    cdef queue_t* q
+    cdef frames_t* frames
+    cdef int32_t base                   # first event slot
+    cdef server_t cpu
+    cdef ledger_t ledger
+    cdef random_t random
+    cdef costs_t cost
+    cdef settings_t set
+    cdef host_stats_t stats
+    cdef uint64_t latency[LATENCY_BUCKETS]
+    cdef Socket socket
+    cdef Host peer
+    cdef fifo_t backlog                 # frame indices
+    cdef packet_t* qdisc
+    cdef int32_t qdisc_head, qdisc_count
+    cdef int32_t qdisc_owner            # context that sends from the queue now, -1 = none
+    cdef int32_t soft_job
+    cdef int32_t soft_frame
+    cdef bint soft_raised, poll_scheduled, tx_scheduled
+    cdef bint process_xmit              # the process job under way is a transmission from the queue
+
+    cdef int charge(self, int32_t context, int32_t operation, int64_t ps, int64_t calls) noexcept nogil
+    cdef int submit(self, int32_t context) noexcept nogil
+    cdef int event(self, int32_t kind) except -1 nogil
+    cdef int soft_raise(self) except -1 nogil
+    cdef int soft_next(self) except -1 nogil
+    cdef int soft_done(self) except -1 nogil
+    cdef int netif_rx(self, int32_t frame) except -1 nogil
+    cdef bint queue_direct(self) noexcept nogil
+    cdef int queue_claim(self, int32_t context, const packet_t* p) except -1 nogil
+    cdef int queue_put(self, const packet_t* p, int32_t context) except -1 nogil
+    cdef bint queue_run(self, int32_t context) except -1 nogil
+    cdef int queue_sent(self) except -1 nogil
+
+    # the driver
+    cdef int device_event(self, int32_t kind) except -1 nogil
+    cdef int irq_done(self) except -1 nogil
+    cdef int poll_begin(self) except -1 nogil
+    cdef int poll_done(self) except -1 nogil
+    cdef bint xmit_room(self) noexcept nogil
+    cdef int xmit_charge(self, int32_t context, const packet_t* p) except -1 nogil
+    cdef int xmit(self, packet_t* p) except -1 nogil
+    cdef int arrive(self, int32_t frame) except -1 nogil

@@ -1,0 +1,250 @@
+"""The host: contexts of the CPU, the softirq loop and the device queue."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+from nicperf.engine._ledger cimport OP_NETIF_RX, OP_QDISC, OP_SOFTIRQ, OP_VARIATION, PROCESS, SOFT_IRQ, ledger_charge
+from nicperf.engine._queue cimport queue_clear
+from nicperf.engine._random cimport random_init, random_next
+from nicperf.engine._server cimport server_dispatch, server_finish, server_init, server_submit
+from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
+from nicperf.parts._frames cimport TCP_ACK, frames_give
+
+cdef enum:
+    QDISC_ROOM = 4096                   # the largest txqueuelen and backlog a scenario may ask for
+
+
+cdef class Socket:
+    """What a process and the protocol do; subclasses fill in every method."""
+
+    cdef int start(self, Host h) except -1 nogil:
+        return 0
+
+    cdef int process_done(self, Host h) except -1 nogil:
+        return 0
+
+    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
+        return 0
+
+    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
+        return 0
+
+    cdef bint output_ready(self, Host h) noexcept nogil:
+        return False
+
+    cdef int output_begin(self, Host h, int32_t context) except -1 nogil:
+        return 0
+
+    cdef int output_done(self, Host h, int32_t context) except -1 nogil:
+        return 0
+
+    cdef int sent(self, Host h, int32_t truesize_bytes) except -1 nogil:
+        return 0
+
+    cdef int timer(self, Host h, int32_t event) except -1 nogil:
+        return 0
+
+
+cdef class Host:
+    """One end of the link. `event` is the only entry; every job's effects happen when the job ends."""
+
+    def __cinit__(self, *args, **kwargs):
+        self.qdisc = <packet_t*>calloc(QDISC_ROOM, sizeof(packet_t))
+        if self.qdisc == NULL or fifo_alloc(&self.backlog, QDISC_ROOM) < 0:
+            raise MemoryError
+
+    def __dealloc__(self):
+        free(self.qdisc)
+        free(self.backlog.item)
+
+    def __init__(self, int32_t base, uint64_t seed):
+        self.base = base
+        server_init(&self.cpu, base + EVENT_CPU)
+        random_init(&self.random, seed, base)
+        self.qdisc_owner = -1
+
+    cdef int charge(self, int32_t context, int32_t operation, int64_t ps, int64_t calls) noexcept nogil:
+        ledger_charge(&self.ledger, context, operation, ps, calls)
+        return 0
+
+    cdef int submit(self, int32_t context) noexcept nogil:
+        """Start the job whose operations have been charged; its length varies by the jitter."""
+        cdef int64_t work_ps = self.ledger.open_ps, extra_ps
+        if self.cost.jitter > 0:
+            extra_ps = <int64_t>(work_ps * self.cost.jitter * ((random_next(&self.random) >> 11) * (2.0 / 9007199254740992.0) - 1.0))
+            ledger_charge(&self.ledger, context, OP_VARIATION, extra_ps, 1)
+            work_ps += extra_ps
+        self.ledger.open_ps = 0
+        server_submit(&self.cpu, context, work_ps)
+        return 0
+
+    cdef int event(self, int32_t kind) except -1 nogil:
+        cdef int32_t context
+        if kind == EVENT_CPU:
+            context = server_finish(self.q, &self.cpu)
+            if context == SOFT_IRQ:
+                self.soft_done()
+            elif context == PROCESS:
+                if self.process_xmit:
+                    self.process_xmit = False
+                    self.queue_sent()
+                self.socket.process_done(self)
+            else:
+                self.irq_done()
+        elif kind == EVENT_DELAYED_ACK or kind == EVENT_RTO:
+            queue_clear(self.q, self.base + kind)
+            self.socket.timer(self, kind)
+            if self.socket.output_ready(self):
+                self.soft_raise()
+        else:
+            self.device_event(kind)
+        server_dispatch(self.q, &self.cpu)
+        return 0
+
+    # softirq -------------------------------------------------------------------------------------------------------
+
+    cdef int soft_raise(self) except -1 nogil:
+        """Softirqs have work; they start when nothing more urgent runs."""
+        if self.soft_raised:
+            return 0
+        self.soft_raised = True
+        self.stats.softirqs += 1
+        self.charge(SOFT_IRQ, OP_SOFTIRQ, self.cost.softirq, 1)
+        return self.soft_next()
+
+    cdef int soft_next(self) except -1 nogil:
+        """Put the next softirq job together: TCP output, device queue, poll, backlog."""
+        cdef const frame_t* f
+        if self.socket.output_ready(self):
+            self.soft_job = SOFT_OUTPUT
+            return self.socket.output_begin(self, SOFT_IRQ)
+        if self.tx_scheduled:
+            if self.queue_run(SOFT_IRQ):
+                self.soft_job = SOFT_XMIT
+                return 0
+            self.tx_scheduled = False
+        if self.poll_scheduled:
+            self.soft_job = SOFT_POLL
+            return self.poll_begin()
+        if self.backlog.count:
+            self.soft_job = SOFT_BACKLOG
+            self.soft_frame = fifo_first(&self.backlog)
+            f = &self.frames.frame[self.soft_frame]
+            self.charge(SOFT_IRQ, OP_NETIF_RX, self.cost.netif_rx, 1)
+            self.socket.input_begin(self, f)
+            return self.submit(SOFT_IRQ)
+        if self.ledger.open_ps:             # raised for nothing: the entry alone
+            return self.submit(SOFT_IRQ)
+        self.soft_raised = False
+        return 0
+
+    cdef int soft_done(self) except -1 nogil:
+        cdef int32_t job = self.soft_job
+        cdef const frame_t* f
+        self.soft_job = SOFT_NOTHING
+        if job == SOFT_POLL:
+            self.poll_done()
+            if self.soft_job == SOFT_POLL:
+                return 0
+        elif job == SOFT_BACKLOG:
+            fifo_take(&self.backlog)
+            f = &self.frames.frame[self.soft_frame]
+            if f.kind != TCP_ACK:
+                self.latency[latency_bucket(self.q.now_ps - f.born_ps)] += 1
+            self.socket.input_done(self, f)
+            frames_give(self.frames, self.soft_frame)
+        elif job == SOFT_OUTPUT:
+            self.socket.output_done(self, SOFT_IRQ)
+            self.tx_scheduled = True
+        elif job == SOFT_XMIT:
+            self.queue_sent()
+        return self.soft_next()
+
+    cdef int netif_rx(self, int32_t frame) except -1 nogil:
+        """The driver passes a received frame up: it waits in the backlog, which a softirq empties."""
+        if self.backlog.count >= self.set.backlog_packets:
+            self.stats.backlog_drops += 1
+            frames_give(self.frames, frame)
+            return 0
+        fifo_put(&self.backlog, frame)
+        return 0
+
+    # device queue --------------------------------------------------------------------------------------------------
+
+    cdef bint queue_direct(self) noexcept nogil:
+        return self.qdisc_count == 0 and self.qdisc_owner < 0 and self.xmit_room()
+
+    cdef int queue_claim(self, int32_t context, const packet_t* p) except -1 nogil:
+        """Charge the queue for a packet, and its transmission too if nothing stands before it."""
+        self.charge(context, OP_QDISC, self.cost.qdisc, 1)
+        if self.queue_direct():
+            self.qdisc_owner = context
+            self.xmit_charge(context, p)
+        return 0
+
+    cdef int queue_put(self, const packet_t* p, int32_t context) except -1 nogil:
+        """Enqueue a packet; send it at once if the job that ends now has claimed the queue."""
+        if self.qdisc_count >= self.set.qdisc_packets:
+            self.stats.qdisc_drops += 1
+            return 0
+        self.qdisc[(self.qdisc_head + self.qdisc_count) % QDISC_ROOM] = p[0]
+        self.qdisc_count += 1
+        if self.qdisc_owner == context:
+            self.queue_sent()
+        return 0
+
+    cdef bint queue_run(self, int32_t context) except -1 nogil:
+        """Start to send the first packet of the queue; False if it is empty, owned by another context or the ring is full."""
+        if self.qdisc_count == 0 or self.qdisc_owner >= 0 or not self.xmit_room():
+            return False
+        self.qdisc_owner = context
+        self.xmit_charge(context, &self.qdisc[self.qdisc_head])
+        self.process_xmit = context == PROCESS
+        self.submit(context)
+        return True
+
+    cdef int queue_sent(self) except -1 nogil:
+        """A frame of the first packet goes to the driver; a super-packet stays until its last segment has left."""
+        cdef packet_t* p = &self.qdisc[self.qdisc_head]
+        self.qdisc_owner = -1
+        self.xmit(p)
+        if p.payload_bytes <= 0:
+            self.qdisc_head = (self.qdisc_head + 1) % QDISC_ROOM
+            self.qdisc_count -= 1
+        return 0
+
+    # the driver, by subclasses ---------------------------------------------------------------------------------------
+
+    cdef int device_event(self, int32_t kind) except -1 nogil:
+        return 0
+
+    cdef int irq_done(self) except -1 nogil:
+        return 0
+
+    cdef int poll_begin(self) except -1 nogil:
+        return 0
+
+    cdef int poll_done(self) except -1 nogil:
+        return 0
+
+    cdef bint xmit_room(self) noexcept nogil:
+        return False
+
+    cdef int xmit_charge(self, int32_t context, const packet_t* p) except -1 nogil:
+        return 0
+
+    cdef int xmit(self, packet_t* p) except -1 nogil:
+        return 0
+
+    cdef int arrive(self, int32_t frame) except -1 nogil:
+        return 0
+
+
+cdef inline int32_t latency_bucket(int64_t ps) noexcept nogil:
+    """16 buckets per octave, so a percentile is known to 6 %."""
+    cdef int32_t octave = 0
+    cdef int64_t rest = ps
+    if ps < 16:
+        return <int32_t>ps
+    while rest >= 32:
+        rest >>= 1
+        octave += 1
+    return 16 * (octave + 1) + <int32_t>(rest - 16)

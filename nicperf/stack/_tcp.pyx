@@ -1,0 +1,304 @@
+"""TCP between two hosts that neither lose nor reorder unless a buffer overflows.
+
+Sender: the process copies messages into the socket and blocks when the send buffer is full (woken at two thirds). Full
+segments leave while the peer's window has room, from the process or from the softirq that handled an ACK. With GSO, segments
+leave as super-packets: at the end of a message, when one is full, or once a third of the window is open.
+Receiver: every second segment is acknowledged at once, a single one after the delayed-ACK time. The process reads what is
+there. A read that re-opens a window that had shrunk to less than half sends an update.
+
+Loss is repaired by going back to the first unacknowledged byte after three duplicate ACKs or the retransmission timeout.
+
+Not modelled: slow start and congestion window (the measurement starts after a warm-up and nothing is lost on the way),
+buffer tuning, SACK, prequeue, the socket lock (one output at a time stands for it), PSH and urgent data.
+"""
+from libc.stdint cimport int32_t, int64_t
+from nicperf.engine._ledger cimport (
+    OP_COPY, OP_IP_INPUT, OP_IP_OUTPUT, OP_PAGE, OP_SKB_ALLOC, OP_SKB_FREE, OP_SYSCALL, OP_TCP_INPUT, OP_TCP_OUTPUT, OP_WAKEUP,
+    PROCESS, SOFT_IRQ,
+)
+from nicperf.engine._queue cimport queue_pending, queue_set
+from nicperf.engine._server cimport server_has
+from nicperf.parts._frames cimport TCP_ACK, TCP_DATA, frame_t
+from nicperf.stack._host cimport EVENT_DELAYED_ACK, EVENT_RTO, Host, Socket
+
+cdef enum:
+    DUPLICATES_BEFORE_RETRANSMIT = 3
+
+
+cdef class TcpSender(Socket):
+
+    cdef int start(self, Host h) except -1 nogil:
+        self.output_owner = -1
+        self.window_edge = h.set.receive_buffer_bytes
+        return self.process_next(h)
+
+    # process ---------------------------------------------------------------------------------------------------------
+
+    cdef int process_next(self, Host h) except -1 nogil:
+        """Send what may be sent, else write on, else wait for space."""
+        if h.queue_run(PROCESS):
+            return 0
+        if self.output_ready(h):
+            return self.output_begin(h, PROCESS)
+        if self.blocked:
+            return 0
+        if self.written - self.acknowledged + h.set.mss_bytes > h.set.send_buffer_bytes:
+            self.blocked = True
+            if self.output_ready(h):        # a partly written message may leave now
+                return self.output_begin(h, PROCESS)
+            return 0
+        return self.write_begin(h)
+
+    cdef int write_begin(self, Host h) except -1 nogil:
+        cdef int32_t room, page
+        cdef bint cached = h.set.send_footprint_bytes <= h.set.last_cache_bytes
+        if self.left_bytes == 0:
+            self.left_bytes = h.set.message_bytes
+            h.charge(PROCESS, OP_SYSCALL, h.cost.syscall, 1)
+        page = h.set.fragment_bytes - <int32_t>(self.written % h.set.fragment_bytes)
+        if h.set.gso:
+            room = page
+            if page == h.set.fragment_bytes:
+                h.charge(PROCESS, OP_PAGE, h.cost.page, 1)
+        else:
+            room = h.set.mss_bytes - <int32_t>(self.written % h.set.mss_bytes)
+            if room == h.set.mss_bytes:
+                h.charge(PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
+            if h.set.sendfile:              # sock_no_sendpage: one send per page
+                if page == h.set.fragment_bytes:
+                    h.charge(PROCESS, OP_PAGE, h.cost.page, 1)
+                room = min(room, page)
+        self.chunk_bytes = min(self.left_bytes, room)
+        if not (h.set.sendfile and h.set.gso):
+            h.charge(PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * (h.cost.copy_cached if cached else h.cost.copy_cold)), 1)
+        return h.submit(PROCESS)
+
+    cdef int process_done(self, Host h) except -1 nogil:
+        if self.waking:
+            self.waking = False
+        elif self.output_owner == PROCESS:
+            self.output_done(h, PROCESS)
+        elif self.chunk_bytes:
+            self.written += self.chunk_bytes
+            self.left_bytes -= self.chunk_bytes
+            self.chunk_bytes = 0
+            if self.left_bytes == 0:
+                h.stats.messages += 1
+                h.stats.sent_bytes += h.set.message_bytes
+        return self.process_next(h)
+
+    # output ----------------------------------------------------------------------------------------------------------
+
+    cdef int64_t output_bytes(self, Host h) noexcept nogil:
+        """Payload of the next packet, 0 if none may leave now."""
+        cdef int64_t mss = h.set.mss_bytes
+        cdef int64_t queued = self.written - self.next_sequence
+        cdef int64_t room = self.window_edge - self.next_sequence
+        cdef int64_t size = min(queued, room)
+        if size < mss:
+            return 0
+        if not h.set.gso:
+            return mss
+        size = min(size, h.set.super_packet_bytes)
+        if queued < h.set.super_packet_bytes and self.left_bytes > 0 and not self.blocked:
+            return 0                        # the message goes on: the packet may still grow
+        if size < min(queued, <int64_t>h.set.super_packet_bytes) and 3 * room < h.set.receive_buffer_bytes \
+                and self.next_sequence > self.acknowledged:
+            return 0                        # the window may open further
+        return size // mss * mss
+
+    cdef bint output_ready(self, Host h) noexcept nogil:
+        return self.output_owner < 0 and self.output_bytes(h) > 0
+
+    cdef int output_begin(self, Host h, int32_t context) except -1 nogil:
+        self.output_owner = context
+        self.out.kind = TCP_DATA
+        self.out.sequence = self.next_sequence
+        self.out.payload_bytes = <int32_t>self.output_bytes(h)
+        self.out.segment_bytes = h.set.mss_bytes
+        self.out.length_bytes = h.set.header_bytes
+        if h.set.gso:
+            h.charge(context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
+        h.charge(context, OP_TCP_OUTPUT, h.cost.tcp_output, 1)
+        h.charge(context, OP_IP_OUTPUT, h.cost.ip_output, 1)
+        h.queue_claim(context, &self.out)
+        return h.submit(context)
+
+    cdef int output_done(self, Host h, int32_t context) except -1 nogil:
+        cdef int32_t payload_bytes = self.out.payload_bytes
+        self.output_owner = -1
+        if self.next_sequence == self.out.sequence:     # unless a retransmission has moved it meanwhile
+            self.next_sequence += payload_bytes
+        h.queue_put(&self.out, context)
+        if not queue_pending(h.q, h.base + EVENT_RTO):
+            self.progress_ps = h.q.now_ps
+            queue_set(h.q, h.base + EVENT_RTO, h.q.now_ps + h.set.rto_ps)
+        return 0
+
+    # ACKs ------------------------------------------------------------------------------------------------------------
+
+    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
+        cdef int64_t freed = f.ack - self.acknowledged
+        h.charge(SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
+        h.charge(SOFT_IRQ, OP_TCP_INPUT, h.cost.tcp_input, 1)
+        h.charge(SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free, 1)
+        if freed <= 0:
+            return 0
+        if h.set.gso:
+            h.charge(SOFT_IRQ, OP_PAGE, h.cost.page * freed // h.set.fragment_bytes, 1)
+            h.charge(SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free * freed // h.set.super_packet_bytes, 1)
+        else:
+            h.charge(SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free * freed // h.set.mss_bytes, 1)
+        return 0
+
+    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
+        h.stats.acks_received += 1
+        if f.ack > self.acknowledged:
+            self.acknowledged = f.ack
+            self.next_sequence = max(self.next_sequence, f.ack)
+            self.progress_ps = h.q.now_ps
+            self.duplicates = 0
+        elif f.window_edge == self.window_edge and self.next_sequence > self.acknowledged:
+            self.duplicates += 1
+            if self.duplicates == DUPLICATES_BEFORE_RETRANSMIT:
+                h.stats.retransmits += 1
+                self.next_sequence = self.acknowledged
+        self.window_edge = max(self.window_edge, f.window_edge)
+        if self.blocked and 3 * (self.written - self.acknowledged) <= 2 * h.set.send_buffer_bytes:
+            self.blocked = False
+            if server_has(&h.cpu, PROCESS):     # it still sends: no need to wake it
+                return 0
+            self.waking = True
+            h.stats.wakeups += 1
+            h.charge(PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
+            h.submit(PROCESS)
+        return 0
+
+    cdef int timer(self, Host h, int32_t event) except -1 nogil:
+        if event != EVENT_RTO or self.next_sequence == self.acknowledged:
+            return 0
+        if h.q.now_ps - self.progress_ps >= h.set.rto_ps:
+            h.stats.retransmits += 1
+            self.next_sequence = self.acknowledged
+            self.duplicates = 0
+            self.progress_ps = h.q.now_ps
+        queue_set(h.q, h.base + EVENT_RTO, self.progress_ps + h.set.rto_ps)
+        return 0
+
+
+cdef class TcpReceiver(Socket):
+
+    cdef int start(self, Host h) except -1 nogil:
+        self.blocked = True
+        self.ack_owner = -1
+        self.advertised_edge = h.set.receive_buffer_bytes
+        return 0
+
+    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
+        h.charge(SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
+        h.charge(SOFT_IRQ, OP_TCP_INPUT, h.cost.tcp_input, 1)
+        self.ack_now = f.sequence != self.expected or self.unacknowledged >= 1
+        if self.ack_now:
+            self.ack_charge(h, SOFT_IRQ)
+        return 0
+
+    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
+        if f.sequence == self.expected:
+            self.expected += f.payload_bytes
+            self.unread_bytes += f.payload_bytes
+            h.stats.received_bytes += f.payload_bytes
+            self.unacknowledged += 1
+            self.arrived_ps = h.q.now_ps
+        else:
+            h.stats.socket_drops += 1
+        if self.ack_now:
+            self.ack_put(h, SOFT_IRQ)
+        elif self.unacknowledged and not queue_pending(h.q, h.base + EVENT_DELAYED_ACK):
+            queue_set(h.q, h.base + EVENT_DELAYED_ACK, h.q.now_ps + h.set.delayed_ack_ps)
+        if self.blocked and self.unread_bytes:
+            self.blocked = False
+            self.waking = True
+            h.stats.wakeups += 1
+            h.charge(PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
+            h.submit(PROCESS)
+        return 0
+
+    # ACKs ------------------------------------------------------------------------------------------------------------
+
+    cdef int ack_charge(self, Host h, int32_t context) except -1 nogil:
+        self.out.kind = TCP_ACK
+        self.out.payload_bytes = 0
+        self.out.segment_bytes = 0
+        self.out.length_bytes = h.set.ack_bytes
+        h.charge(context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
+        h.charge(context, OP_TCP_OUTPUT, h.cost.tcp_output, 1)
+        h.charge(context, OP_IP_OUTPUT, h.cost.ip_output, 1)
+        return h.queue_claim(context, &self.out)
+
+    cdef int ack_put(self, Host h, int32_t context) except -1 nogil:
+        self.advertised_edge = max(self.advertised_edge, self.expected + h.set.receive_buffer_bytes - self.unread_bytes)
+        self.out.ack = self.expected
+        self.out.window_edge = self.advertised_edge
+        self.unacknowledged = 0
+        h.stats.acks_sent += 1
+        h.queue_put(&self.out, context)
+        if context == SOFT_IRQ and h.qdisc_count:
+            h.tx_scheduled = True
+        return 0
+
+    cdef bint output_ready(self, Host h) noexcept nogil:
+        return self.ack_wanted and self.ack_owner < 0
+
+    cdef int output_begin(self, Host h, int32_t context) except -1 nogil:
+        self.ack_wanted = False
+        self.ack_owner = context
+        self.ack_charge(h, context)
+        return h.submit(context)
+
+    cdef int output_done(self, Host h, int32_t context) except -1 nogil:
+        self.ack_owner = -1
+        return self.ack_put(h, context)
+
+    cdef int timer(self, Host h, int32_t event) except -1 nogil:
+        if event != EVENT_DELAYED_ACK or self.unacknowledged == 0:
+            return 0
+        if h.q.now_ps - self.arrived_ps >= h.set.delayed_ack_ps:
+            self.ack_wanted = True
+        else:
+            queue_set(h.q, h.base + EVENT_DELAYED_ACK, self.arrived_ps + h.set.delayed_ack_ps)
+        return 0
+
+    # process ---------------------------------------------------------------------------------------------------------
+
+    cdef int read_begin(self, Host h) except -1 nogil:
+        cdef int64_t segments
+        self.reading_bytes = <int32_t>min(self.unread_bytes, <int64_t>h.set.receive_bytes)
+        if self.reading_bytes == 0:
+            self.blocked = True
+            return 0
+        segments = (self.reading_bytes + h.set.mss_bytes - 1) // h.set.mss_bytes
+        h.charge(PROCESS, OP_SYSCALL, h.cost.syscall, 1)
+        h.charge(PROCESS, OP_COPY, <int64_t>(self.reading_bytes * h.cost.copy_cold), 1)
+        h.charge(PROCESS, OP_SKB_FREE, segments * h.cost.skb_free, segments)
+        return h.submit(PROCESS)
+
+    cdef int process_done(self, Host h) except -1 nogil:
+        cdef int64_t left, fresh
+        if self.waking:
+            self.waking = False
+        elif self.ack_owner == PROCESS:
+            self.output_done(h, PROCESS)
+        elif self.reading_bytes:
+            self.unread_bytes -= self.reading_bytes
+            self.reading_bytes = 0
+            h.stats.messages += 1
+            left = self.advertised_edge - self.expected
+            fresh = h.set.receive_buffer_bytes - self.unread_bytes
+            if 2 * left <= h.set.receive_buffer_bytes and fresh >= 2 * left:
+                h.stats.window_updates += 1
+                self.ack_wanted = True
+        if h.queue_run(PROCESS):
+            return 0
+        if self.output_ready(h):
+            return self.output_begin(h, PROCESS)
+        return self.read_begin(h)

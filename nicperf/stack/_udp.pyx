@@ -1,0 +1,191 @@
+"""UDP between two hosts.
+
+Sender: the process builds every fragment of a datagram (copy, and checksum in software when there is more than one), then
+sends them one by one. It blocks before a datagram while the send buffer is full, and is woken when half is free; fragments
+are charged with truesize until the driver frees them. A datagram that would exceed twice the buffer is given up.
+Receiver: the last fragment delivers the datagram, if the receive buffer has room for it; the process copies it, and sums
+it while copying unless the driver has marked the fragments as verified.
+
+Not modelled: reassembly timers and memory limits (an incomplete datagram is given up when the next one begins), several senders.
+"""
+from libc.stdint cimport int32_t, int64_t
+from nicperf.engine._ledger cimport (
+    OP_CHECKSUM, OP_COPY, OP_FRAGMENT, OP_IP_INPUT, OP_IP_OUTPUT, OP_REASSEMBLE, OP_SKB_ALLOC, OP_SKB_FREE, OP_SYSCALL, OP_UDP,
+    OP_WAKEUP, PROCESS, SOFT_IRQ,
+)
+from nicperf.parts._frames cimport UDP_FRAGMENT, frame_t
+from nicperf.stack._host cimport Host, Socket
+
+cdef enum:
+    ETHERNET_HEADER_BYTES = 14
+    IP_HEADER_BYTES = 20
+    UDP_HEADER_BYTES = 8
+
+
+cdef inline int32_t fragment_room(Host h) noexcept nogil:
+    """IP payload of a full fragment: a multiple of eight."""
+    return (h.set.mtu_bytes - IP_HEADER_BYTES) & ~7
+
+
+cdef inline int32_t fragment_count(Host h) noexcept nogil:
+    cdef int32_t size = h.set.message_bytes + UDP_HEADER_BYTES
+    if size <= h.set.mtu_bytes - IP_HEADER_BYTES:
+        return 1
+    return (size + fragment_room(h) - 1) // fragment_room(h)
+
+
+cdef class UdpSender(Socket):
+
+    cdef int start(self, Host h) except -1 nogil:
+        self.output_owner = -1
+        self.fragments = fragment_count(h)
+        return self.process_next(h)
+
+    cdef int32_t fragment_payload(self, Host h, int32_t i) noexcept nogil:
+        """IP payload of fragment `i`, the UDP header of the first included."""
+        if i < self.fragments - 1:
+            return fragment_room(h)
+        return h.set.message_bytes + UDP_HEADER_BYTES - i * fragment_room(h)
+
+    cdef int process_next(self, Host h) except -1 nogil:
+        if h.queue_run(PROCESS):
+            return 0
+        if self.built == self.fragments:
+            if self.sent_fragments < self.fragments:
+                return self.output_begin(h, PROCESS)
+            self.built = 0
+            self.sent_fragments = 0
+            self.datagram += 1
+            h.stats.messages += 1
+            h.stats.sent_bytes += h.set.message_bytes
+        if self.built == 0 and self.charged_bytes >= h.set.send_buffer_bytes:
+            self.blocked = True
+            return 0
+        return self.build_begin(h)
+
+    cdef int build_begin(self, Host h) except -1 nogil:
+        cdef int32_t payload_bytes = self.fragment_payload(h, self.built)
+        cdef bint cached = h.set.send_footprint_bytes <= h.set.last_cache_bytes
+        if self.built == 0:
+            h.charge(PROCESS, OP_SYSCALL, h.cost.syscall, 1)
+            h.charge(PROCESS, OP_UDP, h.cost.udp, 1)
+        else:
+            h.charge(PROCESS, OP_FRAGMENT, h.cost.ip_fragment, 1)
+        h.charge(PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
+        h.charge(PROCESS, OP_COPY, <int64_t>(payload_bytes * (h.cost.copy_cached if cached else h.cost.copy_cold)), 1)
+        if self.fragments > 1:
+            h.charge(PROCESS, OP_CHECKSUM, <int64_t>(payload_bytes * h.cost.checksum), 1)
+        self.building = True
+        return h.submit(PROCESS)
+
+    cdef int process_done(self, Host h) except -1 nogil:
+        if self.waking:
+            self.waking = False
+        elif self.building:
+            self.building = False
+            self.built += 1
+            self.charged_bytes += h.set.tx_truesize_bytes
+            if self.charged_bytes > 2 * h.set.send_buffer_bytes and self.built < self.fragments:
+                h.stats.socket_drops += 1
+                self.charged_bytes -= <int64_t>self.built * h.set.tx_truesize_bytes
+                self.built = 0
+        elif self.output_owner == PROCESS:
+            self.output_done(h, PROCESS)
+        return self.process_next(h)
+
+    cdef int output_begin(self, Host h, int32_t context) except -1 nogil:
+        cdef int32_t payload_bytes = self.fragment_payload(h, self.sent_fragments)
+        self.output_owner = context
+        self.out.kind = UDP_FRAGMENT
+        self.out.sequence = self.datagram
+        self.out.payload_bytes = payload_bytes
+        self.out.segment_bytes = payload_bytes
+        self.out.length_bytes = ETHERNET_HEADER_BYTES + IP_HEADER_BYTES
+        self.out.index = self.sent_fragments
+        self.out.last = self.sent_fragments == self.fragments - 1
+        self.out.truesize_bytes = h.set.tx_truesize_bytes
+        h.charge(context, OP_IP_OUTPUT, h.cost.ip_output, 1)
+        h.queue_claim(context, &self.out)
+        return h.submit(context)
+
+    cdef int output_done(self, Host h, int32_t context) except -1 nogil:
+        self.output_owner = -1
+        self.sent_fragments += 1
+        if h.qdisc_count >= h.set.qdisc_packets:
+            self.charged_bytes -= h.set.tx_truesize_bytes   # the queue drops it and frees the skb
+        return h.queue_put(&self.out, context)
+
+    cdef int sent(self, Host h, int32_t truesize_bytes) except -1 nogil:
+        self.charged_bytes -= truesize_bytes
+        if self.blocked and self.charged_bytes * 2 <= h.set.send_buffer_bytes:
+            self.blocked = False
+            self.waking = True
+            h.stats.wakeups += 1
+            h.charge(PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
+            h.submit(PROCESS)
+        return 0
+
+
+cdef class UdpReceiver(Socket):
+
+    cdef int start(self, Host h) except -1 nogil:
+        self.blocked = True
+        self.datagram = -1
+        self.fragments = fragment_count(h)
+        return 0
+
+    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
+        h.charge(SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
+        if self.fragments > 1:
+            h.charge(SOFT_IRQ, OP_REASSEMBLE, h.cost.ip_reassemble, 1)
+        if f.last:
+            h.charge(SOFT_IRQ, OP_UDP, h.cost.udp, 1)
+        return 0
+
+    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
+        cdef int64_t truesize_bytes = <int64_t>self.fragments * h.set.rx_truesize_bytes
+        if f.sequence != self.datagram:
+            if self.gathered:
+                h.stats.reassembly_drops += 1
+            self.datagram = f.sequence
+            self.gathered = 0
+        self.gathered += 1
+        if self.gathered < self.fragments:
+            return 0
+        self.gathered = 0
+        if self.charged_bytes and self.charged_bytes + truesize_bytes >= h.set.receive_buffer_bytes:
+            h.stats.socket_drops += 1
+            return 0
+        self.charged_bytes += truesize_bytes
+        self.queued += 1
+        if self.blocked:
+            self.blocked = False
+            self.waking = True
+            h.stats.wakeups += 1
+            h.charge(PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
+            h.submit(PROCESS)
+        return 0
+
+    cdef int read_begin(self, Host h) except -1 nogil:
+        if self.queued == 0:
+            self.blocked = True
+            return 0
+        self.reading = True
+        h.charge(PROCESS, OP_SYSCALL, h.cost.syscall, 1)
+        h.charge(PROCESS, OP_UDP, h.cost.udp, 1)
+        h.charge(PROCESS, OP_COPY, <int64_t>(h.set.message_bytes * h.cost.copy_cold), 1)
+        if not h.set.fragments_verified and self.fragments > 1:
+            h.charge(PROCESS, OP_CHECKSUM, <int64_t>(h.set.message_bytes * h.cost.checksum), 1)
+        h.charge(PROCESS, OP_SKB_FREE, self.fragments * h.cost.skb_free, self.fragments)
+        return h.submit(PROCESS)
+
+    cdef int process_done(self, Host h) except -1 nogil:
+        if self.waking:
+            self.waking = False
+        elif self.reading:
+            self.reading = False
+            self.queued -= 1
+            self.charged_bytes -= <int64_t>self.fragments * h.set.rx_truesize_bytes
+            h.stats.messages += 1
+            h.stats.received_bytes += h.set.message_bytes
+        return self.read_begin(h)
