@@ -1,0 +1,1 @@
+"""Constants of the standards, each with its clause. Nothing here is measured, fitted or guessed."""
