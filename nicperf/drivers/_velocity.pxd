@@ -13,7 +13,11 @@ cdef enum:
 cdef enum:                              # word 0 of both descriptors: status 15:0, length 29:16, OWN 31
     LENGTH_SHIFT = 16
     LENGTH_MASK = 0x3FFF
-cdef const uint32_t OWNED_BY_NIC = 0x80000000U
+cdef extern from *:
+    """
+    #define OWNED_BY_NIC 0x80000000U
+    """
+    const uint32_t OWNED_BY_NIC
 
 cdef enum:                              # word 1 of a transmit descriptor
     TX_COMMAND_SHIFT = 28               # buffers + 1

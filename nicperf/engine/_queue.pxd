@@ -4,17 +4,15 @@ Every actor (a CPU, a DMA engine, a timer) owns one slot and has at most one pen
 is an update in place: log2(slots) comparisons, no allocation, no tombstones.
 Events at the same picosecond run in the order in which they were set.
 """
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 
 cdef enum:
     QUEUE_SLOTS = 32
 
-cdef const int64_t NEVER_PS = 0x7FFFFFFFFFFFFFFF
-
 cdef struct queue_t:
     int64_t now_ps
     uint64_t next_order                 # grows with every set: breaks ties
-    int64_t time_ps[QUEUE_SLOTS]
+    int64_t time_ps[QUEUE_SLOTS]        # INT64_MAX = no event
     uint64_t order[QUEUE_SLOTS]
     int32_t winner[QUEUE_SLOTS]         # inner nodes 1..31; node 1 is the root
 
@@ -41,12 +39,12 @@ cdef inline void queue_set(queue_t* q, int32_t slot, int64_t time_ps) noexcept n
 
 
 cdef inline void queue_clear(queue_t* q, int32_t slot) noexcept nogil:
-    q.time_ps[slot] = NEVER_PS
+    q.time_ps[slot] = INT64_MAX
     queue_replay(q, slot)
 
 
 cdef inline bint queue_pending(const queue_t* q, int32_t slot) noexcept nogil:
-    return q.time_ps[slot] != NEVER_PS
+    return q.time_ps[slot] != INT64_MAX
 
 
 cdef inline void queue_init(queue_t* q) noexcept nogil:
@@ -54,7 +52,7 @@ cdef inline void queue_init(queue_t* q) noexcept nogil:
     q.now_ps = 0
     q.next_order = 0
     for i in range(QUEUE_SLOTS):
-        q.time_ps[i] = NEVER_PS
+        q.time_ps[i] = INT64_MAX
         q.order[i] = 0
         q.winner[i] = 0
     for i in range(0, QUEUE_SLOTS, 2):

@@ -1,10 +1,10 @@
 """One run: two hosts on a wire, from assembly to the table of snapshots. The GIL is released for the whole run."""
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from nicperf.drivers._velocity cimport VelocityHost, velocity_stats_t
 from nicperf.engine._ledger cimport CONTEXTS, OPERATIONS
-from nicperf.engine._queue cimport NEVER_PS, queue_init, queue_t
+from nicperf.engine._queue cimport queue_init, queue_t
 from nicperf.engine._server cimport server_dispatch
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._frames cimport frames_init, frames_t
@@ -173,7 +173,7 @@ cdef class Simulation:
         while True:
             slot = self.q.winner[1]
             at_ps = self.q.time_ps[slot]
-            if at_ps > until_ps or at_ps == NEVER_PS:
+            if at_ps > until_ps or at_ps == INT64_MAX:
                 self.q.now_ps = until_ps
                 return 0
             if self.events < trace.shape[0]:

@@ -47,7 +47,7 @@ cdef struct packet_t:                   # waits in the device queue; a super-pac
 
 cdef struct host_stats_t:
     int64_t interrupts, polls, softirqs, wakeups
-    int64_t tx_frames, rx_frames, tx_bytes
+    int64_t tx_frames, rx_frames
     int64_t qdisc_drops, backlog_drops, reassembly_drops, socket_drops
     int64_t tx_stops, tx_wakes, retransmits
     int64_t sent_bytes, received_bytes  # payload that the application gave or that reached the socket in order

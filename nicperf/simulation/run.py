@@ -1,0 +1,285 @@
+"""Execute a scenario and read the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nicperf.engine.ledger import CONTEXTS, OPERATIONS
+from nicperf.parts.bus import USES
+from nicperf.simulation._run import WIDTHS, Simulation
+from nicperf.simulation.scenario import SIDES, Scenario, host_spec, scenario
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Columns of the snapshot rows, in the order of the structs in _host.pxd and _velocity.pxd.
+HOST_COUNTERS = (
+    "interrupts", "polls", "softirqs", "wakeups", "tx_frames", "rx_frames", "qdisc_drops", "backlog_drops",
+    "reassembly_drops", "socket_drops", "tx_stops", "tx_wakes", "retransmits", "sent_bytes", "received_bytes", "messages",
+    "acks_sent", "acks_received", "window_updates",
+)  # fmt: skip
+DEVICE_COUNTERS = (
+    "doorbells", "linearized", "copybreaks", "tx_completions", "tx_timer_fires", "rx_timer_fires", "tx_threshold_fires",
+    "rx_threshold_fires", "rx_fifo_drops", "pauses", "rx_ring_empty", "refills", "wire_bytes", "wire_busy_ps", "gap_ps",
+)  # fmt: skip
+
+#: What is made 1 % dearer, one at a time, to see what limits the throughput: resource -> (parameter, is it a speed).
+RESOURCES = {
+    "sender bus": ("local.bus.clock_mhz", True),
+    "sender DMA engine": ("local.nic.buffer_gap_ns", False),
+    "sender CPU": ("local.cpu.frequency_mhz", True),
+    "wire": ("wire.rate_mbit_s", True),
+    "receiver bus": ("remote.bus.clock_mhz", True),
+    "receiver DMA engine": ("remote.nic.buffer_gap_ns", False),
+    "receiver CPU": ("remote.cpu.frequency_mhz", True),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one execution measured.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        Exactly what was run; running it again gives the same bytes.
+    rows : int64 array, shape (slices + 1, 2, n)
+        Every counter of (local, remote) at the end of the warm-up and of each slice.
+    latency : uint64 array, shape (2, buckets)
+        Delivered data frames by time from the driver to the socket.
+
+    Notes
+    -----
+    Not modelled: how the tools sample. CPU percentages are exact busy time, where netperf reads 10 ms ticks.
+    """
+
+    scenario: Scenario
+    rows: np.ndarray
+    latency: np.ndarray
+
+    def _block(self, name: str, side: int) -> np.ndarray:
+        """Change of one block of counters over the measurement."""
+        return self._slices(name, side).sum(axis=0)
+
+    def _slices(self, name: str, side: int) -> np.ndarray:
+        """Change of one block of counters per slice, shape (slices, width)."""
+        start = 0
+        for block, width in WIDTHS.items():
+            if block == name:
+                return np.diff(self.rows[:, side, start : start + width], axis=0)
+            start += width
+        raise KeyError(name)
+
+    def _host(self, side: int, counter: str) -> int:
+        return int(self._block("host", side)[HOST_COUNTERS.index(counter)])
+
+    def _device(self, side: int, counter: str) -> int:
+        return int(self._block("device", side)[DEVICE_COUNTERS.index(counter)])
+
+    @cached_property
+    def data_frames(self) -> int:
+        """Frames with payload that the sender posted during the measurement."""
+        return self._host(0, "tx_frames")
+
+    @cached_property
+    def summary(self) -> dict[str, float]:
+        """Headline figures, per second of simulated time.
+
+        ``throughput_mbit_s`` is what reached the receiving socket, ``sent_mbit_s`` what the sending one took; service demand
+        is netperf's: busy microseconds per 1024 bytes received.
+        """
+        seconds = self.scenario.duration_s
+        out: dict[str, float] = {}
+        received = self._host(1, "received_bytes")
+        out["throughput_mbit_s"] = received * 8e-6 / seconds
+        out["sent_mbit_s"] = self._host(0, "sent_bytes") * 8e-6 / seconds
+        for i, side in enumerate(SIDES):
+            busy_s = float(self._block("other", i)[: len(CONTEXTS)].sum()) * 1e-12
+            out[f"cpu_percent_{side}"] = 100 * busy_s / seconds
+            out[f"service_demand_us_per_kb_{side}"] = busy_s * 1e6 / (received / 1024) if received else float("nan")
+            out[f"interrupts_per_s_{side}"] = self._host(i, "interrupts") / seconds
+            out[f"bus_percent_{side}"] = 100 * float(self._block("bus", i)[: len(USES)].sum()) * 1e-12 / seconds
+            out[f"dma_gap_percent_{side}"] = 100 * self._device(i, "gap_ps") * 1e-12 / seconds
+        out["frames_per_s"] = self.data_frames / seconds
+        out["wire_percent"] = 100 * self._device(0, "wire_busy_ps") * 1e-12 / seconds
+        return out
+
+    @cached_property
+    def counters(self) -> pd.DataFrame:
+        """Every counter: side, part, counter, value over the measurement."""
+        import pandas as pd
+
+        rows = []
+        for i, side in enumerate(SIDES):
+            parts = (("stack", "host", HOST_COUNTERS), ("driver", "device", DEVICE_COUNTERS))
+            for part, block, names in parts:
+                rows += [(side, part, n, int(v)) for n, v in zip(names, self._block(block, i), strict=True)]
+        return pd.DataFrame(rows, columns=["side", "part", "counter", "value"])
+
+    @cached_property
+    def costs(self) -> pd.DataFrame:
+        """CPU time by side, context and operation.
+
+        Columns: side, context, operation, calls, cycles, ns_per_frame (per data frame), share (of the side's busy time).
+        Rows that were never executed are left out.
+        """
+        import pandas as pd
+
+        rows = []
+        for i, side in enumerate(SIDES):
+            ps = self._block("ledger_ps", i).reshape(len(CONTEXTS), -1)
+            calls = self._block("ledger_calls", i).reshape(len(CONTEXTS), -1)
+            mhz = self.scenario.host(side)["cpu"].frequency_mhz
+            for c, context in enumerate(CONTEXTS):
+                for o, operation in enumerate(OPERATIONS):
+                    if calls[c, o]:
+                        rows.append(
+                            (side, context, operation, int(calls[c, o]), ps[c, o] * 1e-6 * mhz,
+                             ps[c, o] / 1000 / max(self.data_frames, 1), ps[c, o] / ps.sum())
+                        )  # fmt: skip
+        return pd.DataFrame(
+            rows, columns=["side", "context", "operation", "calls", "cycles", "ns_per_frame", "share"]
+        )
+
+    @cached_property
+    def bus(self) -> pd.DataFrame:
+        """Bus time by side and use: transactions, ns_per_frame (per data frame), share (of all time)."""
+        import pandas as pd
+
+        rows = []
+        total_ps = self.scenario.duration_s * 1e12
+        for i, side in enumerate(SIDES):
+            block = self._block("bus", i)
+            for use, ps, n in zip(USES, block[: len(USES)], block[len(USES) :], strict=True):
+                rows.append((side, use, int(n), ps / 1000 / max(self.data_frames, 1), ps / total_ps))
+            gap_ps = self._device(i, "gap_ps")
+            rows.append((side, "dma_set_up", 0, gap_ps / 1000 / max(self.data_frames, 1), gap_ps / total_ps))
+        return pd.DataFrame(rows, columns=["side", "use", "transactions", "ns_per_frame", "share"])
+
+    @cached_property
+    def timeline(self) -> pd.DataFrame:
+        """One row per slice: t_s (its end), throughput_mbit_s, cpu_percent and interrupts_per_s of both sides."""
+        import pandas as pd
+
+        n = self.scenario.slices
+        step_s = self.scenario.duration_s / n
+        data: dict[str, Any] = {"t_s": step_s * np.arange(1, n + 1)}
+        received = self._slices("host", 1)[:, HOST_COUNTERS.index("received_bytes")]
+        data["throughput_mbit_s"] = received * 8e-6 / step_s
+        for i, side in enumerate(SIDES):
+            data[f"cpu_percent_{side}"] = self._slices("other", i)[:, : len(CONTEXTS)].sum(axis=1) * 1e-10 / step_s
+            data[f"interrupts_per_s_{side}"] = self._slices("host", i)[:, HOST_COUNTERS.index("interrupts")] / step_s
+        return pd.DataFrame(data)
+
+    @cached_property
+    def percentiles(self) -> pd.DataFrame:
+        """Latency of data frames from the sending driver to the receiving socket in us, known to 6 % (histogram buckets)."""
+        import pandas as pd
+
+        counts = np.cumsum(self.latency[1])
+        row: dict[str, Any] = {"quantity": "frame_latency_us"}
+        for p in (50, 90, 95, 99):
+            bucket = int(np.searchsorted(counts, counts[-1] * p / 100)) if counts[-1] else 0
+            octave, step = divmod(bucket, 16)
+            row[f"p{p}"] = (float(bucket) if octave == 0 else (16 + step + 0.5) * 2.0 ** (octave - 1)) * 1e-6
+        return pd.DataFrame([row])
+
+    @cached_property
+    def elasticities(self) -> pd.DataFrame:
+        """Percent of throughput per percent that one resource gets faster, each by a run of its own.
+
+        Columns: resource, parameter, elasticity. A resource that limits has about 1; several that share the limit add up to
+        about 1.
+        """
+        import pandas as pd
+
+        rows = []
+        for resource, (name, is_speed) in RESOURCES.items():
+            factor = 1.0 + _STEP if is_speed else 1.0 / (1.0 + _STEP)
+            rows.append((resource, name, self._relative(name, factor) / _STEP))
+        return pd.DataFrame(rows, columns=["resource", "parameter", "elasticity"])
+
+    def _relative(self, name: str, factor: float) -> float:
+        """Relative change of the throughput when a parameter is multiplied by `factor`."""
+        side, rest = name.split(".", 1) if name.startswith(SIDES) else (SIDES[0], name)
+        group, field = rest.split(".")
+        value = getattr(self.scenario.host(side)[group], field) * factor
+        params = {**dict(self.scenario.settings)}
+        params |= {name: value} if name.startswith(SIDES) else {f"{s}.{name}": value for s in SIDES}
+        other = simulate_scenario(
+            scenario(
+                self.scenario.driver, self.scenario.workload, params, seed=self.scenario.seed,
+                duration_s=self.scenario.duration_s, warmup_s=self.scenario.warmup_s, slices=self.scenario.slices,
+            )
+        )  # fmt: skip
+        base = self.summary["throughput_mbit_s"]
+        return other.summary["throughput_mbit_s"] / base - 1 if base else float("nan")
+
+    @property
+    def binding(self) -> str:
+        """The resource with the largest elasticity: what limits this run."""
+        table = self.elasticities
+        return str(table.resource[table.elasticity.idxmax()])
+
+
+#: Relative step of an elasticity: large against the noise of a run, small against the distance to the next limit.
+_STEP = 0.05
+
+
+def simulate_scenario(sc: Scenario) -> Run:
+    """Execute a checked scenario."""
+    simulation = Simulation(host_spec(sc, "local"), host_spec(sc, "remote"), sc.workload, sc.seed)
+    slice_ps = round(sc.duration_s * 1e12 / sc.slices)
+    rows, latency, _ = simulation.run(round(sc.warmup_s * 1e12), slice_ps, sc.slices)
+    return Run(sc, rows, latency)
+
+
+def simulate(
+    driver: str = "velocity",
+    workload: str = "tcp_stream",
+    params: Mapping[str, Any] | None = None,
+    *,
+    seed: int = 0,
+    duration_s: float = 0.25,
+    warmup_s: float = 0.05,
+    slices: int = 10,
+) -> Run:
+    """Run one scenario from its dotted parameters.
+
+    Parameters
+    ----------
+    driver : str
+        Model of the data path; ``"velocity"``.
+    workload : {"udp_stream", "tcp_stream", "tcp_sendfile"}
+    params : mapping, optional
+        Dotted name -> value; see `scenario`. What is not named keeps the default of its part.
+    seed : int
+        Seed of all random streams.
+    duration_s, warmup_s : float
+        Simulated seconds measured, and discarded before.
+    slices : int
+        Rows of the timeline.
+
+    Returns
+    -------
+    Run
+
+    Raises
+    ------
+    ScenarioError
+        Unknown name, wrong type or a value out of range.
+
+    Examples
+    --------
+    >>> run = simulate("velocity", "tcp_stream", {"local.driver.napi": True})
+    >>> run.summary["throughput_mbit_s"] > 100
+    True
+    """
+    return simulate_scenario(
+        scenario(driver, workload, params, seed=seed, duration_s=duration_s, warmup_s=warmup_s, slices=slices)
+    )

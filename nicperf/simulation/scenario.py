@@ -1,0 +1,173 @@
+"""A scenario: two hosts, a wire and a workload, named by dotted parameters."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from nicperf.drivers.velocity import VelocityDriver, VelocityNic
+from nicperf.errors import ScenarioError, closest
+from nicperf.parameter import Parameter, parameters_of
+from nicperf.parts.bus import ParallelBus
+from nicperf.parts.cpu import Cpu, Memory
+from nicperf.parts.wire import Wire
+from nicperf.stack.costs import Sockets, Stack, Workload
+
+WORKLOADS = ("udp_stream", "tcp_stream", "tcp_sendfile")
+SIDES = ("local", "remote")
+
+#: Parts of a host by driver: group of the dotted name -> dataclass.
+GROUPS: dict[str, dict[str, type]] = {
+    "velocity": {
+        "cpu": Cpu,
+        "memory": Memory,
+        "bus": ParallelBus,
+        "nic": VelocityNic,
+        "driver": VelocityDriver,
+        "wire": Wire,
+        "stack": Stack,
+        "socket": Sockets,
+        "workload": Workload,
+    }
+}
+
+
+@cache
+def parameters(driver: str = "velocity") -> dict[str, Parameter]:
+    """Everything that a model can vary.
+
+    Parameters
+    ----------
+    driver : str
+        Model of the data path; ``"velocity"``.
+
+    Returns
+    -------
+    dict
+        Dotted name without side -> `Parameter`.
+
+    Raises
+    ------
+    ScenarioError
+        Unknown driver.
+    """
+    if driver not in GROUPS:
+        raise ScenarioError("unknown driver", place="scenario", field="driver", value=driver, cure=closest(driver, GROUPS))
+    return {name: p for group, cls in GROUPS[driver].items() for name, p in parameters_of(group, cls).items()}
+
+
+def split_side(name: str) -> tuple[str | None, str]:
+    """``"local.bus.clock_mhz"`` -> ``("local", "bus.clock_mhz")``; no side -> None."""
+    side, _, rest = name.partition(".")
+    return (side, rest) if side in SIDES else (None, name)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A checked request for a run.
+
+    Attributes
+    ----------
+    driver : str
+    workload : str
+        One of ``udp_stream``, ``tcp_stream``, ``tcp_sendfile``.
+    settings : tuple of (str, value)
+        Full dotted names (with side), sorted; what is not named keeps its default.
+    seed : int
+        Of all random streams.
+    warmup_s, duration_s : float
+        Simulated time before and during the measurement.
+    slices : int
+        Rows of the timeline.
+    """
+
+    driver: str
+    workload: str
+    settings: tuple[tuple[str, Any], ...]
+    seed: int
+    warmup_s: float
+    duration_s: float
+    slices: int
+
+    def host(self, side: str) -> dict[str, Any]:
+        """The part dataclasses of one side, by group."""
+        values: dict[str, dict[str, Any]] = {group: {} for group in GROUPS[self.driver]}
+        for name, value in self.settings:
+            name_side, rest = split_side(name)
+            if name_side == side:
+                group, field = rest.split(".")
+                values[group][field] = value
+        return {group: cls(**values[group]) for group, cls in GROUPS[self.driver].items()}
+
+
+def scenario(
+    driver: str = "velocity",
+    workload: str = "tcp_stream",
+    params: Mapping[str, Any] | None = None,
+    *,
+    seed: int = 0,
+    duration_s: float = 0.25,
+    warmup_s: float = 0.05,
+    slices: int = 10,
+) -> Scenario:
+    """Check names and values and return the scenario.
+
+    Parameters
+    ----------
+    driver, workload : str
+    params : mapping
+        Dotted name -> value. A plain name sets both hosts; ``local.`` or ``remote.`` before it sets one and wins.
+
+    Raises
+    ------
+    ScenarioError
+        Unknown name (close names are suggested), wrong type or a value out of range.
+    """
+    known = parameters(driver)
+    if workload not in WORKLOADS:
+        raise ScenarioError(
+            "unknown workload", place="scenario", field="workload", value=workload, cure=closest(workload, WORKLOADS)
+        )
+    for field, value in (("duration_s", duration_s), ("warmup_s", warmup_s)):
+        if not 0 <= value <= 3600:
+            raise ScenarioError("out of range", place="scenario", field=field, value=value, cure="use 0..3600 s")
+    if slices < 1:
+        raise ScenarioError("out of range", place="scenario", field="slices", value=slices, cure="use 1 or more")
+    plain: dict[str, Any] = {}
+    sided: dict[str, Any] = {}
+    for name, value in (params or {}).items():
+        side, rest = split_side(name)
+        if rest not in known:
+            raise ScenarioError("unknown parameter", place="scenario", field=name, value=value, cure=closest(rest, known))
+        checked = known[rest].check(value)
+        if side:
+            sided[name] = checked
+        else:
+            plain |= {f"{s}.{rest}": checked for s in SIDES}
+    settings = {**plain, **sided}
+    _check_together(workload, {**{f"{s}.{n}": p.default for s in SIDES for n, p in known.items()}, **settings})
+    return Scenario(driver, workload, tuple(sorted(settings.items())), int(seed), warmup_s, duration_s, slices)
+
+
+def _check_together(workload: str, value: Mapping[str, Any]) -> None:
+    """Refuse settings that are allowed one by one but not together."""
+    for name in ("wire.rate_mbit_s", "wire.mtu_bytes", "workload.message_bytes"):
+        if value[f"local.{name}"] != value[f"remote.{name}"]:
+            raise ScenarioError(
+                f"the other side has {value[f'remote.{name}']!r}",
+                place="scenario", field=f"local.{name}", value=value[f"local.{name}"], cure=f"set {name} for both sides",
+            )
+    if workload == "udp_stream" and value["local.workload.message_bytes"] > 65507:
+        raise ScenarioError(
+            "longer than a UDP datagram", place="scenario", field="workload.message_bytes",
+            value=value["local.workload.message_bytes"], cure="use at most 65507",
+        )
+
+
+def host_spec(sc: Scenario, side: str) -> Any:
+    """The host as an object with one attribute per group, for the compiled run."""
+    parts = sc.host(side)
+    return dataclasses.make_dataclass("HostSpec", list(parts))(**parts)
