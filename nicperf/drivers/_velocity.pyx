@@ -182,7 +182,7 @@ cdef class VelocityHost(Host):
         bus_ps = bus_move(&self.bus, BUS_TX_DESCRIPTOR, True, 8 + 8 * n, 0)
         for i in range(n):
             bus_ps += bus_move(&self.bus, BUS_TX_DATA, True, d.buffer[i].size, d.buffer[i].address_low)
-        return self.dma_submit(DMA_TX, n * self.p.gap_ps, bus_ps)
+        return self.dma_submit(DMA_TX, self.p.frame_gap_ps + (n - 1) * self.p.buffer_gap_ps, bus_ps)
 
     cdef int wire_start(self) except -1 nogil:
         cdef int32_t bytes_on_wire
@@ -238,7 +238,7 @@ cdef class VelocityHost(Host):
         bus_ps = bus_move(&self.bus, BUS_RX_DESCRIPTOR, True, sizeof(rx_descriptor_t), 0)
         bus_ps += bus_move(&self.bus, BUS_RX_DATA, False, self.frames.frame[fifo_first(&self.rx_fifo)].length_bytes, self.rx_offset())
         bus_ps += bus_move(&self.bus, BUS_RX_WRITEBACK, False, STATUS_BYTES, 0)
-        return self.dma_submit(DMA_RX, self.p.gap_ps, bus_ps)
+        return self.dma_submit(DMA_RX, self.p.frame_gap_ps, bus_ps)
 
     cdef int32_t rx_offset(self) noexcept nogil:
         """Start of a receive buffer modulo 64, by the rule of mainline (reserve a mod 64) or VIA (reserve 64 - a mod 64)."""

@@ -16,7 +16,8 @@ class VelocityNic:
 
     Transmit
         1. The doorbell (or the end of the previous frame) lets the engine read the next descriptor: 8 bytes and 8 for each buffer.
-        2. It reads each buffer in bursts into the transmit FIFO. Setting up a buffer takes `buffer_gap_ns` without the bus.
+        2. It reads each buffer in bursts into the transmit FIFO. Setting up a frame takes `frame_gap_ns`,
+           each further buffer `buffer_gap_ns`, both without the bus.
         3. The wire takes the frame from the FIFO. When it has left, the engine writes the status word back (OWN cleared).
         4. A completion counts for the interrupt: at once, or towards `driver.tx_suppress_frames` and the timer.
     Receive
@@ -38,7 +39,8 @@ class VelocityNic:
     """
 
     dma_burst_dwords: int = choice(0, (0, 8, 16, 32, 64, 128, 256), "Longest DMA burst (patch 5); 0 = until empty.", unit="dwords")
-    buffer_gap_ns: float = parameter(1000.0, "ns", 0.0, 20000.0, "DMA engine set-up per buffer, without the bus.")
+    frame_gap_ns: float = parameter(1000.0, "ns", 0.0, 20000.0, "DMA engine set-up per frame, without the bus.")
+    buffer_gap_ns: float = parameter(1000.0, "ns", 0.0, 20000.0, "DMA engine set-up per buffer after a frame's first, without the bus.")
     tx_fifo_bytes: int = parameter(49152, "bytes", 2048, 1 << 20, "Transmit FIFO.")
     rx_fifo_bytes: int = parameter(16384, "bytes", 2048, 1 << 20, "Receive FIFO.")
     pause: bool = switch(True, "802.3x flow control, as negotiated by default.")

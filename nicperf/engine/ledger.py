@@ -29,6 +29,7 @@ OPERATIONS = (
     "syscall",
     "wakeup",
     "page",
+    "sendpage",
     "copy",
     "checksum",
     "variation",

@@ -47,6 +47,7 @@ cdef int _configure(VelocityHost h, object spec, str workload) except -1:
     h.cost.skb_alloc = _ps(stack.skb_alloc_cycles, mhz)
     h.cost.skb_free = _ps(stack.skb_free_cycles, mhz)
     h.cost.page = _ps(stack.page_cycles, mhz)
+    h.cost.sendpage = _ps(stack.sendpage_cycles, mhz)
     h.cost.tcp_output = _ps(stack.tcp_output_cycles, mhz)
     h.cost.tcp_input = _ps(stack.tcp_input_cycles, mhz)
     h.cost.udp = _ps(stack.udp_cycles, mhz)
@@ -88,7 +89,8 @@ cdef int _configure(VelocityHost h, object spec, str workload) except -1:
     h.p.copybreak_bytes = driver.rx_copybreak_bytes
     h.p.tx_fifo_bytes = nic.tx_fifo_bytes
     h.p.rx_fifo_bytes = nic.rx_fifo_bytes
-    h.p.gap_ps = <int64_t>(nic.buffer_gap_ns * 1000)
+    h.p.frame_gap_ps = <int64_t>(nic.frame_gap_ns * 1000)
+    h.p.buffer_gap_ps = <int64_t>(nic.buffer_gap_ns * 1000)
     h.p.byte_ps = <int64_t>(8e6 / wire.rate_mbit_s + 0.5)
     h.p.xmit = _ps(driver.xmit_cycles, mhz)
     h.p.xmit_buffer = _ps(driver.xmit_buffer_cycles, mhz)

@@ -31,11 +31,11 @@ DEVICE_COUNTERS = (
 #: What is made 1 % dearer, one at a time, to see what limits the throughput: resource -> (parameter, is it a speed).
 RESOURCES = {
     "sender bus": ("local.bus.clock_mhz", True),
-    "sender DMA engine": ("local.nic.buffer_gap_ns", False),
+    "sender DMA engine": ("local.nic.frame_gap_ns", False),
     "sender CPU": ("local.cpu.frequency_mhz", True),
     "wire": ("wire.rate_mbit_s", True),
     "receiver bus": ("remote.bus.clock_mhz", True),
-    "receiver DMA engine": ("remote.nic.buffer_gap_ns", False),
+    "receiver DMA engine": ("remote.nic.frame_gap_ns", False),
     "receiver CPU": ("remote.cpu.frequency_mhz", True),
 }
 

@@ -19,7 +19,7 @@ cdef enum:
 
 cdef struct costs_t:                    # picoseconds, or picoseconds per byte, on this host's CPU
     int64_t irq_entry, irq_shared, mmio_read, mmio_write, softirq, syscall, wakeup
-    int64_t skb_alloc, skb_free, page, tcp_output, tcp_input, udp, ip_output, ip_input
+    int64_t skb_alloc, skb_free, page, sendpage, tcp_output, tcp_input, udp, ip_output, ip_input
     int64_t ip_fragment, ip_reassemble, gso_segment, qdisc, netif_rx
     double copy_cached, copy_cold, checksum
     double jitter                       # half width, fraction

@@ -13,8 +13,8 @@ buffer tuning, SACK, prequeue, the socket lock (one output at a time stands for 
 """
 from libc.stdint cimport int32_t, int64_t
 from nicperf.engine._ledger cimport (
-    OP_COPY, OP_IP_INPUT, OP_IP_OUTPUT, OP_PAGE, OP_SKB_ALLOC, OP_SKB_FREE, OP_SYSCALL, OP_TCP_INPUT, OP_TCP_OUTPUT, OP_WAKEUP,
-    PROCESS, SOFT_IRQ,
+    OP_COPY, OP_IP_INPUT, OP_IP_OUTPUT, OP_PAGE, OP_SENDPAGE, OP_SKB_ALLOC, OP_SKB_FREE, OP_SYSCALL, OP_TCP_INPUT,
+    OP_TCP_OUTPUT, OP_WAKEUP, PROCESS, SOFT_IRQ,
 )
 from nicperf.engine._queue cimport queue_pending, queue_set
 from nicperf.engine._server cimport server_has
@@ -56,17 +56,19 @@ cdef class TcpSender(Socket):
             self.left_bytes = h.set.message_bytes
             h.charge(PROCESS, OP_SYSCALL, h.cost.syscall, 1)
         page = h.set.fragment_bytes - <int32_t>(self.written % h.set.fragment_bytes)
+        if h.set.sendfile and page == h.set.fragment_bytes:
+            h.charge(PROCESS, OP_SENDPAGE, h.cost.sendpage, 1)
         if h.set.gso:
             room = page
             if page == h.set.fragment_bytes:
                 h.charge(PROCESS, OP_PAGE, h.cost.page, 1)
+            if self.written % h.set.super_packet_bytes < page:
+                h.charge(PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
         else:
             room = h.set.mss_bytes - <int32_t>(self.written % h.set.mss_bytes)
             if room == h.set.mss_bytes:
                 h.charge(PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
-            if h.set.sendfile:              # sock_no_sendpage: one send per page
-                if page == h.set.fragment_bytes:
-                    h.charge(PROCESS, OP_PAGE, h.cost.page, 1)
+            if h.set.sendfile:              # without scatter-gather each page is mapped and copied like a message
                 room = min(room, page)
         self.chunk_bytes = min(self.left_bytes, room)
         if not (h.set.sendfile and h.set.gso):
@@ -117,8 +119,7 @@ cdef class TcpSender(Socket):
         self.out.payload_bytes = <int32_t>self.output_bytes(h)
         self.out.segment_bytes = h.set.mss_bytes
         self.out.length_bytes = h.set.header_bytes
-        if h.set.gso:
-            h.charge(context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
+        h.charge(context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)    # the clone that goes down; the original waits for its ACK
         h.charge(context, OP_TCP_OUTPUT, h.cost.tcp_output, 1)
         h.charge(context, OP_IP_OUTPUT, h.cost.ip_output, 1)
         h.queue_claim(context, &self.out)
