@@ -87,7 +87,7 @@ class NetperfTcp(Record):
     service_demand_us_per_kb_local: float | None = _by("local")
     service_demand_us_per_kb_remote: float | None = _by("remote")
 
-    def readings(self) -> Iterator[dict[str, Any]]:  # noqa: D102
+    def readings(self) -> Iterator[dict[str, Any]]:
         return ({"test": self.test} | row for row in Record.readings(self))
 
 
@@ -131,7 +131,7 @@ class NetperfUdp(Record):
     cpu_percent_remote: float | None = _by("remote", "line_remote")
     service_demand_us_per_kb_remote: float | None = _by("remote", "line_remote")
 
-    def readings(self) -> Iterator[dict[str, Any]]:  # noqa: D102
+    def readings(self) -> Iterator[dict[str, Any]]:
         return ({"test": self.test} | row for row in Record.readings(self))
 
 
@@ -143,6 +143,8 @@ class IperfReport:
     ----------
     start_s, end_s : float
         The interval, from the start of the connection.
+    time_step_s : float
+        How finely both are printed: 0.0001 since iperf 2.1, 0.1 before.
     transfer_mib : float
         Amount in MiB; iperf2's byte prefixes are powers of 1024.
     throughput_mbit_s : float
@@ -155,6 +157,7 @@ class IperfReport:
 
     start_s: float
     end_s: float
+    time_step_s: float
     transfer_mib: float
     throughput_mbit_s: float
     more: str

@@ -24,7 +24,7 @@ _CURE = "read are: netperf with its banner, iperf2 text and CSV, /proc/interrupt
 
 
 def parse(path_or_text: str | os.PathLike[str]) -> list[Record]:
-    """Read the output of netperf, iperf2 or /proc/interrupts, or several of them in one text.
+    r"""Read the output of netperf, iperf2 or /proc/interrupts, or several of them in one text.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def parse(path_or_text: str | os.PathLike[str]) -> list[Record]:
 
     Examples
     --------
-    >>> text = "       CPU0\\n  0:    22153   IO-APIC-edge  timer"
+    >>> text = "       CPU0\n  0:    22153   IO-APIC-edge  timer"
     >>> parse(text)[0].lines[0].counts
     (22153,)
     """

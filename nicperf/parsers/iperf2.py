@@ -1,8 +1,9 @@
 """iperf2's text output for TCP, client and server, with and without -i, -P and -e; and its CSV (-y C).
 
-Amounts are printed with prefixes that are powers of 1024, bit rates with powers of 1000 (iperf2's manual, -f).
-A run with -i ends with a line over the whole time; when that line is missing the output was cut. Without -i one
-line is all there is. Which of the two it was is read from the command above the output, where one stands.
+Amounts are printed with prefixes that are powers of 1024, bit rates with powers of 1000 (iperf2's manual,
+option -f). A run with -i ends with a line over the whole time; when that line is missing the output was cut.
+Without -i one line is all there is. Which of the two it was is read from the command above the output, where
+one stands; a single line of a server, of CSV or of iperf before 2.1 is otherwise taken to be all.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ _CSV = re.compile(
 
 def starts(line: str) -> bool:
     """Whether a line begins iperf2's output: a ruler, a title, or a CSV line."""
-    return bool(_RULER.fullmatch(line) or line.startswith(("Client connecting", "Server listening")) or _is_csv(line))
+    return bool(
+        _RULER.fullmatch(line) or line.startswith(("Client connecting", "Server listening")) or _is_csv(line)
+    )
 
 
 def read(reader: Reader) -> list[Iperf2]:
@@ -82,17 +85,21 @@ def _read_text(reader: Reader) -> list[Iperf2]:
     if not reports:
         reader.fail("a line '[  1] local ... connected with ...'")
     return [
-        _connection(reader, role, name, addresses.get(name, ""), window, found) for name, found in reports.items()
+        _connection(reader, role, name, addresses.get(name, ""), window, found)
+        for name, found in reports.items()
     ]
 
 
 def _read_report(reader: Reader, more: bool) -> tuple[str, IperfReport]:
     match = _REPORT.fullmatch(reader.line or "")
     if match is None or (match["more"].strip() and not more):
-        reader.fail("a report '[  1] 0.0000-1.0000 sec  104 MBytes  868 Mbits/sec' with the columns announced")
+        reader.fail(
+            "a report '[  1] 0.0000-1.0000 sec  104 MBytes  868 Mbits/sec' with the columns announced"
+        )
     return match["id"], IperfReport(
         start_s=float(match["start"]),
         end_s=float(match["end"]),
+        time_step_s=_time_step_s(match["end"]),
         transfer_mib=convert(float(match["amount"]), unit_named(match["amount_unit"]), "MiB"),
         throughput_mbit_s=convert(float(match["rate"]), unit_named(match["rate_unit"]), "Mbit/s"),
         more=match["more"].strip(),
@@ -113,15 +120,15 @@ def _read_csv(reader: Reader) -> list[Iperf2]:
             reader.fail("the nine fields of iperf2's CSV for TCP")
         start, end = float(match["start"]), float(match["end"])
         bits, rate = 8 * int(match["bytes"]), int(match["rate"])
-        # CSV has no mark at its end. The rate repeats amount and time, so a number cut short contradicts them;
-        # times are printed to 0.1 s, and shorter intervals than that cannot be checked.
-        shortest, longest = end - start - 0.11, end - start + 0.11
+        step = _time_step_s(match["end"])
+        # CSV has no mark at its end, but its rate repeats amount and time: a number cut short contradicts.
+        shortest, longest = end - start - 1.1 * step, end - start + 1.1 * step
         if shortest > 0 and not bits / longest <= rate <= bits / shortest:
             reader.fail("a rate that follows from bytes and interval")
         name = "SUM" if match["id"] == "-1" else match["id"]
         addresses[name] = f"local {match['local']} connected with {match['remote']}"
         reports.setdefault(name, []).append(
-            IperfReport(start, end, bits / 8 / 2**20, rate / 1e6, "", reader.number)
+            IperfReport(start, end, step, bits / 8 / 2**20, rate / 1e6, "", reader.number)
         )
         reader.skip()
     return [_connection(reader, "csv", name, addresses[name], None, found) for name, found in reports.items()]
@@ -149,4 +156,8 @@ def _may_be_interval(reader: Reader, role: str, report: IperfReport) -> bool:
     if reader.command:
         return any(word.startswith(("-i", "--interval")) for word in reader.command.split())
     # Intervals end on the second. A client that prints four decimals (2.1 and later) stops a little after it.
-    return role == "client" and re.search(r"- *\d+\.0000 sec", reader.text(report.line)) is not None
+    return role == "client" and report.time_step_s < 0.001 and report.end_s.is_integer()
+
+
+def _time_step_s(text: str) -> float:
+    return 10.0 ** -len(text.partition(".")[2])

@@ -1,7 +1,8 @@
 """netperf's classic output, with banner: UDP_STREAM, TCP_STREAM and TCP_SENDFILE, with and without -c -C.
 
-The columns are those of netperf 2.4 to 2.7 (``src/nettest_bsd.c``). Blanks between columns do not count, because
-mail archives squeeze them. The number of decimals does: it is fixed in netperf, so a number cut short is noticed.
+The columns are those of netperf 2.4 to 2.7 (``src/nettest_bsd.c``). Blanks between columns do not count,
+because mail archives squeeze them. The number of decimals does: it is fixed in netperf, so that a number cut
+short is noticed.
 """
 
 from __future__ import annotations

@@ -26,8 +26,7 @@ class Reader:
 
     def __init__(self, text: str, source: str = "text") -> None:
         self._source = source
-        self._text = text.split("\n")
-        self._lines = [(n, line.strip()) for n, line in enumerate(self._text, 1) if line.strip()]
+        self._lines = [(n, line.strip()) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         self._next = 0
         self.command = ""
 
@@ -40,10 +39,6 @@ class Reader:
     def number(self) -> int:
         """1-based number of the current line; after the last line, of the last."""
         return self._lines[min(self._next, len(self._lines) - 1)][0] if self._lines else 1
-
-    def text(self, number: int) -> str:
-        """Line by its 1-based number, as it stands."""
-        return self._text[number - 1]
 
     def skip(self) -> None:
         """Go to the next line."""

@@ -35,8 +35,8 @@ def claims(slug: str, *, root: Path | None = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        `slug`, `id`, `place` (where in the message or raw file), `statement`, `figures` (tuple of figure ids the
-        claim rests on, empty where the post gives no number), `refuted_by`.
+        `slug`, `id`, `place` (where in the message or raw file), `statement`, `figures` (tuple of the ids it
+        rests on, empty where the post gives no number), `refuted_by`.
 
     Raises
     ------
@@ -46,7 +46,9 @@ def claims(slug: str, *, root: Path | None = None) -> pd.DataFrame:
     document = Document(folder(slug, root=root) / "claims.toml")
     tables = document.data.get("claim", [])
     if set(document.data) != {"claim"} or not isinstance(tables, list):
-        raise document.error("holds something else than claims", "", 0, "claim", None, "write [[claim]] tables only")
+        raise document.error(
+            "holds something else than claims", "", 0, "claim", None, "write [[claim]] tables only"
+        )
     known = set(figures(slug, root=root)["id"])
     found: list[_Claim] = []
     for nth, table in enumerate(tables):
@@ -55,6 +57,8 @@ def claims(slug: str, *, root: Path | None = None) -> pd.DataFrame:
             raise document.error("occurs twice", "[[claim]]", nth, "id", claim.id, "choose another id")
         for figure in claim.figures:
             if figure not in known:
-                raise document.error("no such figure", "[[claim]]", nth, "figures", figure, closest(figure, known))
+                raise document.error(
+                    "no such figure", "[[claim]]", nth, "figures", figure, closest(figure, known)
+                )
         found.append(claim)
     return pd.DataFrame([{"slug": slug, **asdict(claim)} for claim in found])

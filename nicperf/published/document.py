@@ -45,11 +45,13 @@ class Document:
             raise DataError(f"is not TOML: {error}", place=place, cure="mend this line") from None
 
     def error(self, problem: str, header: str, nth: int, key: str, value: object, cure: str) -> DataError:
-        """Error at a key of the nth table with a header such as ``[link]`` (the empty one is the file's top)."""
+        """Error at a key of the nth table with this header, such as ``[link]``; empty for the file's top."""
         place = f"{self.path}:{self._line(header, nth, key)}"
         return DataError(problem, place=place, field=key, value=value, cure=cure)
 
-    def build(self, kind: type[T], table: object, header: str, nth: int = 0, **given: Any) -> T:
+    def build(
+        self, kind: type[T], table: object, header: str, nth: int = 0, given: Mapping[str, Any] | None = None
+    ) -> T:
         """Make a dataclass of a table: no key may be missing, unknown, or of another type.
 
         Parameters
@@ -62,9 +64,10 @@ class Document:
             The header's text, for errors.
         nth : int
             Which of several equal headers.
-        **given
+        given : mapping, optional
             Fields that do not come from the table.
         """
+        given = given or {}
         if not isinstance(table, Mapping):
             raise self.error("is not a table", header, nth, header.strip("[]"), table, f"write {header}")
         wanted = {f.name: f for f in dataclasses.fields(kind) if f.name not in given}  # type: ignore[arg-type]
@@ -81,19 +84,20 @@ class Document:
         return kind(**values, **given)
 
     def _line(self, header: str, nth: int, key: str) -> int:
-        lines = self.text.splitlines()
-        headers = [n for n, line in enumerate(lines) if line.strip() == header]
+        """1-based line of a key, else of its table, else of the file's top."""
+        lines = [line.strip() for line in self.text.splitlines()]
+        headers = [n for n, line in enumerate(lines) if header and line == header]
         start = headers[nth] if nth < len(headers) else 0
         for n in range(start, len(lines)):
-            if n > start and lines[n].lstrip().startswith("["):
-                break
-            if re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", lines[n]):
+            if lines[n] == f"[{key}]" or re.match(rf"{re.escape(key)}\s*=", lines[n]):
                 return n + 1
+            if header and n > start and lines[n].startswith("["):
+                break
         return start + 1
 
 
 def _is_a(value: object, hint: Any) -> bool:
-    """Whether a TOML value fits an annotation: a class, ``X | None``, ``tuple[X, ...]`` or ``dict[str, X]``."""
+    """Whether a TOML value fits an annotation: a class, ``X | None``, ``tuple[X, ...]``, ``dict[str, X]``."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin is types.UnionType:
         return any(_is_a(value, argument) for argument in arguments)

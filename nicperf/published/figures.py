@@ -18,9 +18,10 @@ from nicperf.published.printed import read_printed
 from nicperf.published.source import folder
 from nicperf.units import unit_named, unit_of
 
-COLUMNS = (
-    "id configuration workload side quantity value spread unit value_text raw_file raw_line role kind".split()
-)
+COLUMNS = [
+    *("id", "configuration", "workload", "side", "quantity", "value", "spread", "unit"),
+    *("value_text", "raw_file", "raw_line", "role", "kind"),
+]
 ROLES = ("fit", "held_out", "context")
 _WORDS = {
     "side": ("local", "remote", "both"),
@@ -45,8 +46,8 @@ def figures(slug: str, role: str | None = None, *, root: Path | None = None) -> 
     -------
     pandas.DataFrame
         One row for each figure, columns as in the file (`COLUMNS`). `value` and `spread` (NaN where none was
-        printed) are in `unit`, `value_text` is how the raw file prints it on line `raw_line`. `side` is the host
-        that took the number. `unit` is the unit that was printed, right or wrong: `consistency` judges it.
+        printed) are in `unit`, `value_text` is how the raw file prints it on line `raw_line`. `side` is the
+        host that took the number. `unit` is what was printed, right or wrong: `consistency` judges it.
 
     Raises
     ------
@@ -85,13 +86,13 @@ def require_fit(rows: pd.DataFrame) -> None:
     Raises
     ------
     RoleError
-        A row whose role is not ``fit``; the error names the first and counts the rest.
+        A row whose role is not ``fit``; the error counts them and names the first.
     """
     others = rows[rows["role"] != "fit"]
     if len(others):
         first = others.iloc[0]
         raise RoleError(
-            f"figure {first['id']!r} must not be fitted" + (f", nor {len(others) - 1} others" * (len(others) > 1)),
+            f"{len(others)} of {len(rows)} rows must not be fitted, {first['id']!r} the first of them",
             field="role",
             value=first["role"],
             cure="take the rows from fit_rows()",
@@ -161,7 +162,9 @@ class _Row:
         if not re.fullmatch(rf"{re.escape(stem)}(\.[a-z0-9]+)?", self.cells["id"]) or not re.fullmatch(
             r"[a-z0-9_]+(\.[a-z0-9_]+)+", self.cells["id"]
         ):
-            self.fail("id", "does not name the row", f"write {stem!r}, with a last part of its own where it repeats")
+            self.fail(
+                "id", "does not name the row", f"write {stem!r}, with a last part of its own where it repeats"
+            )
 
     def _check_unit(self) -> None:
         try:
@@ -170,7 +173,9 @@ class _Row:
             self.fail("unit", error.problem, error.cure or "")
         expected = unit_of(self.cells["quantity"])
         if self.cells["unit"] != expected:
-            self.fail("unit", f"the quantity {self.cells['quantity']!r} ends in another", f"write {expected!r}")
+            self.fail(
+                "unit", f"the quantity {self.cells['quantity']!r} ends in another", f"write {expected!r}"
+            )
 
     def _number(self, field: str) -> float:
         try:
@@ -182,31 +187,34 @@ class _Row:
         return number
 
     def _check_raw(self, value: float, spread: float) -> int:
+        lines = self._raw_lines()
+        line = self.cells["raw_line"]
+        if not re.fullmatch(r"[1-9]\d{0,6}", line) or int(line) > len(lines):
+            self.fail("raw_line", "no such line", f"the file has {len(lines)} lines, counted from 1")
         text = self.cells["value_text"]
-        raw = self.path.parent / "raw" / self.cells["raw_file"]
-        if not self.cells["raw_file"] or not raw.is_file():
-            names = [path.name for path in raw.parent.glob("*.txt")]
-            self.fail("raw_file", "no such file", closest(self.cells["raw_file"], names))
-        lines = raw.read_text(encoding="utf-8").split("\n")
-        if not re.fullmatch(r"[1-9]\d{0,6}", self.cells["raw_line"]) or int(self.cells["raw_line"]) > len(lines):
-            self.fail("raw_line", "no such line", f"the file has {len(lines) - 1} lines, counted from 1")
-        raw_line = int(self.cells["raw_line"])
         # A number inside a longer one is not that number.
-        if not text or not re.search(rf"(?<![\d.]){re.escape(text)}(?![\d.]*\d)", lines[raw_line - 1]):
-            where = [n for n, line in enumerate(lines, 1) if text and text in line]
-            self.fail(
-                "value_text",
-                f"does not stand on line {raw_line} of {raw.name}",
-                f"it stands on {where}" if where else "copy it from the raw file as it is printed",
-            )
+        if not re.search(rf"(?<![\d.]){re.escape(text)}(?![\d.]*\d)", lines[int(line) - 1]) or not text:
+            where = [n for n, candidate in enumerate(lines, 1) if text and text in candidate]
+            cure = f"it stands on {where}" if where else "copy it from the raw file as it is printed"
+            self.fail("value_text", f"does not stand on line {line} of {self.cells['raw_file']}", cure)
         try:
             printed = read_printed(text, self.cells["unit"])
         except ValueError as error:
-            self.fail("value_text", str(error), "write a number, ± and spread, unit")
-        if not math.isclose(printed.value, value, rel_tol=1e-9):
-            self.fail("value", f"is not what {text!r} says", f"write {printed.value!r}")
-        if not math.isclose(math.nan if printed.spread is None else printed.spread, spread, rel_tol=1e-9) and not (
-            printed.spread is None and math.isnan(spread)
-        ):
-            self.fail("spread", f"is not what {text!r} says", f"write {printed.spread or ''}")
-        return raw_line
+            self.fail("value_text", str(error), "write a number, with ± and its spread or a unit behind it")
+        printed_spread = math.nan if printed.spread is None else printed.spread
+        for field, seen, wanted in (("value", value, printed.value), ("spread", spread, printed_spread)):
+            if not (math.isclose(seen, wanted, rel_tol=1e-9) or (math.isnan(seen) and math.isnan(wanted))):
+                self.fail(
+                    field, f"is not what {text!r} says", f"write {'' if math.isnan(wanted) else wanted}"
+                )
+        return int(line)
+
+    def _raw_lines(self) -> list[str]:
+        raw = self.path.parent / "raw"
+        names = sorted(path.name for path in raw.glob("*.txt"))
+        if self.cells["raw_file"] not in names:
+            self.fail("raw_file", "no such file", closest(self.cells["raw_file"], names))
+        try:
+            return (raw / self.cells["raw_file"]).read_text(encoding="utf-8").rstrip("\n").split("\n")
+        except UnicodeDecodeError:
+            self.fail("raw_file", "is not UTF-8 text", "restore it")

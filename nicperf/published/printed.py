@@ -68,7 +68,9 @@ def read_printed(text: str, unit: str) -> Printed:
     return Printed(
         convert(float(match["value"]), printed_unit, unit),
         None if spread is None else convert(float(spread), printed_unit, unit),
-        convert(_last_place(spread or match["value"], trailing_zeros_count=spread is None), printed_unit, unit),
+        convert(
+            _last_place(spread or match["value"], trailing_zeros_count=spread is None), printed_unit, unit
+        ),
     )
 
 

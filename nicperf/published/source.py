@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nicperf.errors import DataError, closest
 from nicperf.paths import data_dir
@@ -127,17 +128,18 @@ def source(slug: str, *, root: Path | None = None) -> Source:
     """
     document = Document(folder(slug, root=root) / "source.toml")
     top = dict(document.data)
-    parts = {
+    parts: dict[str, Any] = {
         "link": document.build(Link, top.pop("link", {}), "[link]"),
         "hosts": {
-            name: document.build(Host, table, f"[hosts.{name}]") for name, table in _tables(document, top, "hosts")
+            name: document.build(Host, table, f"[hosts.{name}]")
+            for name, table in _tables(document, top, "hosts")
         },
         "workloads": {
             name: document.build(Workload, table, f"[workloads.{name}]")
             for name, table in _tables(document, top, "workloads")
         },
     }
-    found = document.build(Source, top, "", **parts)
+    found = document.build(Source, top, "", given=parts)
     if found.slug != slug:
         raise document.error("differs from the folder's name", "", 0, "slug", found.slug, f"write {slug!r}")
     return found
