@@ -1,11 +1,11 @@
 """The units of the published figures, and what the words that tools print mean.
 
-A unit is a simple name (``Mbit``, ``us``, ``%``) or two joined by a slash (``Mbit/s``, ``us/KiB``, ``cycle/B``).
-The table is our own and not a unit library's: thirty names suffice, a library would dominate the import time of
-the package, and the one thing that matters here is the words of netperf and iperf, in which K means 1024
+A unit is a simple name (``Mbit``, ``us``, ``%``) or two joined by a slash (``Mbit/s``, ``us/KiB``,
+``cycle/B``). The table is our own and not a unit library's: thirty names suffice, a library would dominate
+the import time of the package, and what matters here is the words of netperf and iperf, in which K means 1024
 before bytes and 1000 before bits. No library knows that rule.
 
-Names of figures, record fields and summary entries end in their unit (`throughput_mbit_s`); `unit_of` reads it.
+Names of figures, record fields and summary entries end in their unit (`throughput_mbit_s`): see `unit_of`.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _SIMPLE: dict[str, tuple[Fraction, str]] = {
     **{f"{p}cycle": (Fraction(1000**n), "cycles") for p, n in _KILO.items()},
 }
 
-# What tools and authors print. Before bytes a tool's K, M, G are powers of 1024 (netperf's manual, -f; iperf2's
-# byte units), before bits they are powers of 1000; netperf's "us/KB" likewise counts 1024 bytes.
+# What tools and authors print. Before bytes a tool's K, M, G are powers of 1024, before bits powers of 1000
+# (netperf's manual and iperf2's, option -f); netperf's "us/KB" likewise counts 1024 bytes.
 _PRINTED = {
     "Byte": "B",
     "Bytes": "B",
@@ -153,7 +153,7 @@ def convert(value: T, source: str, target: str) -> T:
             value=source,
             cure=f"{target!r} needs a unit of {to_dimension}",
         )
-    return value * float(from_factor / to_factor)  # type: ignore[operator]
+    return value * float(from_factor / to_factor)  # type: ignore[operator,return-value]
 
 
 def scaled(unit: str, factor: Fraction) -> str | None:
