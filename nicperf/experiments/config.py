@@ -1,0 +1,167 @@
+"""One experiment as a file says it: patches, configurations, workloads, assumptions and tolerances.
+
+`config_reader` fills these classes from `configs/<slug>.toml`; `scenario` turns them into settings of the
+model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from nicperf.errors import ScenarioError, closest
+
+T = TypeVar("T")
+Setting = bool | int | float | str
+ORIGINS = ("quoted", "datasheet", "measured", "fitted", "guessed")
+
+
+@dataclass(frozen=True)
+class Patch:
+    """One patch of the series: the settings that hold without it and with it."""
+
+    name: str
+    number: int
+    title: str
+    off: Mapping[str, Setting]
+    on: Mapping[str, Setting]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What runs on the two hosts of one published row: patches on each side, and other settings."""
+
+    name: str
+    title: str
+    local_patches: tuple[str, ...]
+    remote_patches: tuple[str, ...]
+    settings: Mapping[str, Setting]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One test as it was run: the model's workload, its settings, and how long it ran."""
+
+    name: str
+    title: str
+    workload: str
+    elapsed_s: float
+    settings: Mapping[str, Setting]
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """One parameter of the model with its origin.
+
+    Attributes
+    ----------
+    name, unit : str
+        As the model names them.
+    value : Setting
+        For a fitted parameter the centre of its prior range.
+    origin : str
+        One of `ORIGINS`; `fitted` makes the parameter free.
+    source, note : str
+        Where the value or range is from, and what to know about it.
+    low, high : float
+        Prior range; NaN where none is stated, which a fitted parameter must.
+    """
+
+    name: str
+    value: Setting
+    unit: str
+    origin: str
+    source: str
+    low: float
+    high: float
+    note: str
+
+    @property
+    def free(self) -> bool:
+        """Whether calibration may move it."""
+        return self.origin == "fitted"
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How the fit is made.
+
+    Attributes
+    ----------
+    seed : int
+        Of the starting points and of the sampled set.
+    starts : int
+        Number of starting points, the prior centre first.
+    delta : float
+        Rise of the cost up to which a parameter vector counts as equally good. The cost is the sum of squared
+        misses in units of the tolerance, so 1 means: one figure may move from its mark to its tolerance.
+    ensemble : int
+        Least number of equally good vectors to keep.
+    prior_sd : float
+        Width of the weak prior around the centre, in units of the prior range; 0 switches it off.
+    """
+
+    seed: int
+    starts: int
+    delta: float
+    ensemble: int
+    prior_sd: float
+
+
+@dataclass(frozen=True)
+class ExperimentConfig:
+    """Everything that one `configs/<slug>.toml` says; mappings keep the order of the file."""
+
+    slug: str
+    title: str
+    driver: str
+    duration_s: float
+    warmup_s: float
+    seeds: tuple[int, ...]
+    reference: str
+    tolerances: Mapping[str, float]
+    noise: Mapping[str, float]
+    goals: Mapping[str, float]
+    calibration: Calibration
+    patches: Mapping[str, Patch]
+    configurations: Mapping[str, Configuration]
+    workloads: Mapping[str, Workload]
+    sessions: Mapping[str, tuple[str, ...]]
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def free(self) -> tuple[Assumption, ...]:
+        """The parameters that calibration may move, in the order of the file."""
+        return tuple(a for a in self.assumptions if a.free)
+
+    def configuration(self, name: str) -> Configuration:
+        """Look up a configuration, or build one that no row was published for.
+
+        Parameters
+        ----------
+        name : str
+            A configuration, or one followed by local patches to add, as in ``baseline+napi+dma_length``.
+
+        Raises
+        ------
+        ScenarioError
+            An unknown configuration or patch, with close names.
+        """
+        base, *added = name.split("+")
+        found = _look_up(self.configurations, base, self.slug, "configuration")
+        for patch in added:
+            _look_up(self.patches, patch, self.slug, "patch")
+        return replace(found, name=name, local_patches=(*found.local_patches, *added))
+
+    def workload(self, name: str) -> Workload:
+        """Look up a workload; a `ScenarioError` suggests close names."""
+        return _look_up(self.workloads, name, self.slug, "workload")
+
+
+def _look_up(mapping: Mapping[str, T], name: str, slug: str, field: str) -> T:
+    if name not in mapping:
+        raise ScenarioError(
+            f"unknown {field}", place=slug, field=field, value=name, cure=closest(name, mapping)
+        )
+    return mapping[name]

@@ -1,0 +1,263 @@
+"""One published experiment with its model: the face that notebooks, reports and the command line use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from nicperf.errors import DataError
+from nicperf.experiments.claims import judge_claims
+from nicperf.experiments.config import Configuration, ExperimentConfig, Workload
+from nicperf.experiments.fit import Fit, read_fit, write_fit
+from nicperf.experiments.ledger import ledger
+from nicperf.experiments.model import Model
+from nicperf.experiments.predict import Predictor, Vector
+from nicperf.experiments.progress import bar
+from nicperf.experiments.scenario import check_config, check_setting, settings
+from nicperf.experiments.validate import Validation, summarise
+from nicperf.experiments.verdicts import changed_verdicts, write_verdicts
+
+
+class Experiment:
+    """A published experiment, its figures and claims, and the model that answers for it.
+
+    Parameters
+    ----------
+    config : ExperimentConfig
+        From `configs/<slug>.toml`.
+    figures, claims : DataFrame
+        What was published.
+    model : Model
+        The simulator.
+    folder : Path
+        Where the fit and the recorded verdicts of this experiment lie.
+
+    Raises
+    ------
+    ScenarioError, DataError
+        The experiment sets something that the model does not know or refuses.
+
+    Attributes
+    ----------
+    slug, title : str
+    figures : DataFrame
+        One row for each published figure.
+    claims : DataFrame
+        One row for each claim of the thread, in our words.
+    """
+
+    def __init__(
+        self,
+        config: ExperimentConfig,
+        figures: pd.DataFrame,
+        claims: pd.DataFrame,
+        model: Model,
+        folder: Path,
+    ) -> None:
+        check_config(config, model.parameters(config.driver))
+        self.config = config
+        self.slug = config.slug
+        self.title = config.title
+        self.figures = figures
+        self.claims = claims
+        self._model = model
+        self._folder = folder
+        self._predictor = Predictor(config, model)
+
+    def __repr__(self) -> str:
+        return f"<Experiment {self.slug}: {self.title}>"
+
+    @property
+    def configurations(self) -> Mapping[str, Configuration]:
+        """Configurations that rows were published for, by name."""
+        return self.config.configurations
+
+    @property
+    def workloads(self) -> Mapping[str, Workload]:
+        """Workloads by name."""
+        return self.config.workloads
+
+    @property
+    def parameters(self) -> pd.DataFrame:
+        """Every assumption: name, value, unit, origin, source, low, high, note.
+
+        For a fitted parameter `value` is the fitted one and `low`..`high` its profile interval; `prior_low`
+        and `prior_high` are the range it was allowed.
+        """
+        intervals = self.fit.parameters.set_index("name") if self.config.free else pd.DataFrame()
+        rows = []
+        for a in self.config.assumptions:
+            found = intervals.loc[a.name] if a.free else {"value": a.value, "low": None, "high": None}
+            rows.append(
+                {
+                    "name": a.name,
+                    "value": found["value"],
+                    "unit": a.unit,
+                    "origin": a.origin,
+                    "source": a.source,
+                    "low": found["low"],
+                    "high": found["high"],
+                    "prior_low": a.low,
+                    "prior_high": a.high,
+                    "note": a.note,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def fit(self) -> Fit:
+        """The stored calibration.
+
+        Raises
+        ------
+        DataError
+            There is none, or it was made from other assumptions or figures.
+        """
+        path = self._folder / "fit.json"
+        if not path.exists():
+            raise DataError(
+                "this experiment has not been calibrated",
+                place=self.slug,
+                field="fit.json",
+                cure=f"run `nicperf calibrate {self.slug} --write`",
+            )
+        return read_fit(path, self.config, self._fit_rows)
+
+    def scenario(self, configuration: str, workload: str, **overrides: Any) -> dict[str, Any]:
+        """What is handed to the model for one run.
+
+        Parameters
+        ----------
+        configuration : str
+            A configuration of the experiment; ``baseline+napi`` adds a patch to the sending host.
+        workload : str
+            A workload of the experiment.
+        **overrides
+            Parameters by dotted name; a plain name sets both hosts, ``local.`` or ``remote.`` before it one.
+
+        Returns
+        -------
+        dict
+            driver, workload, params, duration_s, warmup_s: the arguments of `nicperf.simulation.simulate`.
+
+        Raises
+        ------
+        ScenarioError
+            An unknown name, with close ones, or a value out of range.
+        """
+        specs = self._model.parameters(self.config.driver)
+        chosen = self.config.workload(workload)
+        place = f"{self.slug} {configuration} {workload}"
+        changed = {name: check_setting(name, value, specs, place=place) for name, value in overrides.items()}
+        patched = self.config.configuration(configuration)
+        return {
+            "driver": self.config.driver,
+            "workload": chosen.workload,
+            "params": settings(self.config, patched, chosen, self._fitted, changed),
+            "duration_s": self.config.duration_s,
+            "warmup_s": self.config.warmup_s,
+        }
+
+    def simulate(self, configuration: str, workload: str, seed: int = 0, **overrides: Any) -> Any:
+        """Run the model once with the fitted values.
+
+        Parameters
+        ----------
+        configuration, workload : str
+            See `scenario`.
+        seed : int
+            Same scenario and same seed give the same run.
+        **overrides
+            Any parameter by dotted name, as ``**{"nic.dma_burst_dwords": 64}``.
+
+        Returns
+        -------
+        nicperf.simulation.Run
+            With `summary`, `counters`, `costs`, `bus`, `timeline`, `percentiles`, `binding`, `elasticities`.
+
+        Raises
+        ------
+        ScenarioError
+            An unknown name, with close ones, or a value out of range.
+        """
+        return self._model.simulate(seed=seed, **self.scenario(configuration, workload, **overrides))
+
+    def calibrate(self, *, write: bool = False, progress: bool = False) -> Fit:
+        """Fit the free parameters to the rows of role ``fit``.
+
+        Parameters
+        ----------
+        write : bool
+            Store the result as this experiment's fit.
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        Fit
+            Also what this object uses from now on.
+        """
+        from nicperf.experiments.calibrate import calibrate  # scipy takes a second to import
+
+        fit = calibrate(self._predictor, self._fit_rows, progress=progress)
+        if write:
+            write_fit(fit, self._folder / "fit.json", self.config, self._fit_rows)
+        self.fit = fit
+        return fit
+
+    def ledger(self, *, progress: bool = False) -> pd.DataFrame:
+        """Each published figure and each claim with its verdict.
+
+        Returns
+        -------
+        DataFrame
+            id, configuration, workload, side, quantity, unit, role, published, spread, predicted, low, high,
+            error_percent, tolerance_percent, verdict, why. Claims follow the figures with role ``claim``
+            and no numbers. `low` and `high` span the parameter vectors that fit equally well.
+
+        Raises
+        ------
+        DataError
+            The model predicts the fitted rows otherwise than when it was fitted.
+        """
+        with bar("ledger", progress) as tick:
+            figures = ledger(self.figures, self._predictor, self._vectors, tick)
+            claims = judge_claims(self.claims, self._predictor, self._vectors, tick)
+        if self.config.free:
+            self.fit.check_model(dict(zip(figures["id"], figures["predicted"], strict=True)))
+        return pd.concat([figures, claims.assign(role="claim")], ignore_index=True)
+
+    def validate(self, *, progress: bool = False) -> Validation:
+        """Errors by quantity and role, against the goals; counts of verdicts."""
+        return summarise(self.ledger(progress=progress), self.config.goals, len(self.config.free))
+
+    def ablation(self, *, progress: bool = False) -> pd.DataFrame:
+        """What each patch does alone and in order; see `nicperf.experiments.ablation.ablation`."""
+        from nicperf.experiments.ablation import ablation
+
+        with bar("ablation", progress) as tick:
+            return ablation(self._predictor, self._vectors, tick)
+
+    def record_verdicts(self) -> Path:
+        """Store the verdicts of the ledger as the ones that tests expect; returns the file."""
+        return write_verdicts(self.ledger(), self._folder / "verdicts.csv")
+
+    def changed_verdicts(self) -> pd.DataFrame:
+        """Verdicts that differ from the recorded ones: id, recorded, computed; empty when none does."""
+        return changed_verdicts(self.ledger(), self._folder / "verdicts.csv")
+
+    @property
+    def _fit_rows(self) -> pd.DataFrame:
+        return self.figures[self.figures["role"] == "fit"]
+
+    @property
+    def _fitted(self) -> Vector:
+        return self.fit.values if self.config.free else {}
+
+    @property
+    def _vectors(self) -> Sequence[Vector]:
+        return self.fit.equally_good if self.config.free else [{}]

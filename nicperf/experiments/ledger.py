@@ -1,0 +1,88 @@
+"""The ledger: each published figure beside its prediction, with a verdict and the reason for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from nicperf.experiments.config import ExperimentConfig
+from nicperf.experiments.predict import Predictor, Ticker, Vector, rows_of
+from nicperf.stats import judge, printed_resolution
+
+COLUMNS = [
+    "id", "configuration", "workload", "side", "quantity", "unit", "role", "published", "spread", "predicted",
+    "low", "high", "error_percent", "tolerance_percent", "verdict", "why",
+]  # fmt: skip
+
+
+def ledger(
+    figures: pd.DataFrame, predictor: Predictor, vectors: Sequence[Vector], tick: Ticker | None = None
+) -> pd.DataFrame:
+    """Predict every published row and judge it.
+
+    Parameters
+    ----------
+    figures : DataFrame
+        All published rows of the experiment, of every role.
+    predictor : Predictor
+        Of the experiment.
+    vectors : sequence of mapping
+        Equally good parameter vectors, the best first; at least one.
+    tick : callable, optional
+        Called with the number of scenarios done.
+
+    Returns
+    -------
+    DataFrame
+        One row for each figure, in their order. `predicted` is from the best vector, `low` and `high` are the
+        extremes over all; the three are NaN where the model makes no statement. Percentages are relative to
+        `published`.
+    """
+    config = predictor.config
+    rows = rows_of(figures)
+    columns = list(zip(*predictor.predict(rows, vectors, tick), strict=True))
+    predicted = {row.id: (math.nan if p[0] is None else p[0]) for row, p in zip(rows, columns, strict=True)}
+    published = dict(zip(figures["id"], figures["value"].astype(float), strict=True))
+    references = _references(figures, config)
+    lines = []
+    for row, of_row, figure in zip(rows, columns, figures.to_dict("records"), strict=True):
+        known = [value for value in of_row if value is not None]
+        reference = references.get(row.id)
+        tolerance = config.tolerances.get(row.quantity)
+        judgement = judge(
+            published[row.id],
+            predicted[row.id],
+            tolerance,
+            noise=config.noise.get(row.quantity, 0.0),
+            resolution=printed_resolution(str(figure["value_text"])),
+            reference=(published[reference], predicted[reference]) if reference else None,
+            reference_name=config.reference,
+        )
+        lines.append(
+            {
+                **{
+                    key: figure[key]
+                    for key in ("id", "configuration", "workload", "side", "quantity", "unit", "role")
+                },
+                "published": published[row.id],
+                "spread": figure.get("spread", math.nan),
+                "predicted": predicted[row.id],
+                "low": min(known, default=math.nan),
+                "high": max(known, default=math.nan),
+                "error_percent": judgement.error_percent,
+                "tolerance_percent": 100 * tolerance if tolerance and known else math.nan,
+                "verdict": judgement.verdict,
+                "why": judgement.why,
+            }
+        )
+    return pd.DataFrame(lines, columns=COLUMNS)
+
+
+def _references(figures: pd.DataFrame, config: ExperimentConfig) -> dict[str, str]:
+    """Row id to the id of the same figure in the reference configuration."""
+    key = ["workload", "side", "quantity"]
+    base = figures[figures["configuration"] == config.reference].set_index(key)["id"]
+    others = figures[figures["configuration"] != config.reference]
+    return {row["id"]: base[tuple(row[key])] for _, row in others.iterrows() if tuple(row[key]) in base.index}
