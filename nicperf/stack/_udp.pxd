@@ -22,7 +22,7 @@ cdef class UdpSender(Socket):
 
 cdef class UdpReceiver(Socket):
     cdef int64_t datagram               # being reassembled
-    cdef int32_t gathered
+    cdef int32_t gathered, gathered_bytes
     cdef int64_t charged_bytes          # truesize of the receive queue
     cdef int32_t queued                 # datagrams in the receive queue
     cdef bint reading, blocked, waking

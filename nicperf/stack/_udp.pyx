@@ -34,6 +34,11 @@ cdef inline int32_t fragment_count(Host h) noexcept nogil:
     return (size + fragment_room(h) - 1) // fragment_room(h)
 
 
+cdef inline int32_t application_bytes(int32_t ip_payload_bytes, int32_t index) noexcept nogil:
+    """Bytes of the message in a fragment: the first one also carries the UDP header."""
+    return ip_payload_bytes - (UDP_HEADER_BYTES if index == 0 else 0)
+
+
 cdef class UdpSender(Socket):
 
     cdef int start(self, Host h) except -1 nogil:
@@ -57,7 +62,6 @@ cdef class UdpSender(Socket):
             self.sent_fragments = 0
             self.datagram += 1
             h.stats.messages += 1
-            h.stats.sent_bytes += h.set.message_bytes
         if self.built == 0 and self.charged_bytes >= h.set.send_buffer_bytes:
             self.blocked = True
             return 0
@@ -110,6 +114,7 @@ cdef class UdpSender(Socket):
 
     cdef int output_done(self, Host h, int32_t context) except -1 nogil:
         self.output_owner = -1
+        h.stats.sent_bytes += application_bytes(self.out.payload_bytes, self.sent_fragments)
         self.sent_fragments += 1
         if h.qdisc_count >= h.set.qdisc_packets:
             self.charged_bytes -= h.set.tx_truesize_bytes   # the queue drops it and frees the skb
@@ -147,14 +152,19 @@ cdef class UdpReceiver(Socket):
         if f.sequence != self.datagram:
             if self.gathered:
                 h.stats.reassembly_drops += 1
+                h.stats.received_bytes -= self.gathered_bytes
             self.datagram = f.sequence
             self.gathered = 0
+            self.gathered_bytes = 0
         self.gathered += 1
+        self.gathered_bytes += application_bytes(f.payload_bytes, f.index)
+        h.stats.received_bytes += application_bytes(f.payload_bytes, f.index)
         if self.gathered < self.fragments:
             return 0
         self.gathered = 0
         if self.charged_bytes and self.charged_bytes + truesize_bytes >= h.set.receive_buffer_bytes:
             h.stats.socket_drops += 1
+            h.stats.received_bytes -= self.gathered_bytes
             return 0
         self.charged_bytes += truesize_bytes
         self.queued += 1
@@ -187,5 +197,4 @@ cdef class UdpReceiver(Socket):
             self.queued -= 1
             self.charged_bytes -= <int64_t>self.fragments * h.set.rx_truesize_bytes
             h.stats.messages += 1
-            h.stats.received_bytes += h.set.message_bytes
         return self.read_begin(h)
