@@ -85,7 +85,7 @@ cdef class VelocityHost(Host):
     # NIC
     cdef fifo_t tx_fifo, rx_fifo
     cdef int32_t tx_fifo_bytes, rx_fifo_bytes
-    cdef bint paused, pausing, irq_active, irq_enabled
+    cdef bint wire_busy, paused, pausing, irq_active, irq_enabled
     cdef uint32_t isr
     cdef moderation_t tx_moderation, rx_moderation
     # the service routine under way

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from nicperf.engine._ledger cimport (
     HARD_IRQ, OP_COPY, OP_GSO, OP_IRQ_ENTRY, OP_IRQ_SHARED, OP_LINEARIZE, OP_MMIO_READ, OP_MMIO_WRITE, OP_POLL, OP_RX_REAP,
-    OP_RX_REFILL, OP_SKB_ALLOC, OP_SKB_FREE, OP_TX_REAP, OP_XMIT, SOFT_IRQ,
+    OP_RX_REFILL, OP_SKB_ALLOC, OP_SKB_FREE, OP_TX_REAP, OP_XMIT, SOFT_IRQ, ledger_charge,
 )
 from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set
 from nicperf.engine._server cimport server_dispatch, server_extend, server_finish, server_has, server_init, server_left_ps, server_submit
@@ -12,6 +12,7 @@ from nicperf.parts._bus cimport (
 )
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, frame_t, frames_give, frames_take
+from nicperf.parts._ring cimport ring_next
 from nicperf.parts._irq cimport MODERATION_FIRE, MODERATION_START, moderation_event
 from nicperf.stack._host cimport EVENT_DMA, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL
 
@@ -86,13 +87,13 @@ cdef class VelocityHost(Host):
         cdef int32_t size[TX_BUFFERS]
         cdef int32_t n = self.buffers(p, size)
         if self.set.gso and p.kind == TCP_DATA:
-            self.charge(context, OP_GSO, self.cost.gso_segment, 1)
-            self.charge(context, OP_SKB_ALLOC, self.cost.skb_alloc, 1)
+            ledger_charge(&self.ledger, context, OP_GSO, self.cost.gso_segment, 1)
+            ledger_charge(&self.ledger, context, OP_SKB_ALLOC, self.cost.skb_alloc, 1)
         if n > TX_BUFFERS:
-            self.charge(context, OP_LINEARIZE, self.cost.skb_alloc + <int64_t>(p.segment_bytes * self.cost.copy_cached), 1)
+            ledger_charge(&self.ledger, context, OP_LINEARIZE, self.cost.skb_alloc + <int64_t>(p.segment_bytes * self.cost.copy_cached), 1)
             n = 1
-        self.charge(context, OP_XMIT, self.p.xmit + n * self.p.xmit_buffer, 1)
-        self.charge(context, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+        ledger_charge(&self.ledger, context, OP_XMIT, self.p.xmit + n * self.p.xmit_buffer, 1)
+        ledger_charge(&self.ledger, context, OP_MMIO_WRITE, self.cost.mmio_write, 1)
         return 0
 
     cdef int xmit(self, packet_t* p) except -1 nogil:
@@ -135,7 +136,7 @@ cdef class VelocityHost(Host):
         d.word0 = (<uint32_t>f.length_bytes << LENGTH_SHIFT) | OWNED_BY_NIC
         self.tx_frame[self.tx_driver] = index
         self.tx_truesize[self.tx_driver] = p.truesize_bytes
-        self.tx_driver = (self.tx_driver + 1) % self.p.tx_ring
+        self.tx_driver = ring_next(self.tx_driver, self.p.tx_ring)
         self.tx_free -= 1
         self.stats.tx_frames += 1
         if self.tx_free == 0:
@@ -181,13 +182,14 @@ cdef class VelocityHost(Host):
         n = <int32_t>(d.word1 >> TX_COMMAND_SHIFT) - 1
         bus_ps = bus_move(&self.bus, BUS_TX_DESCRIPTOR, True, 8 + 8 * n, 0)
         for i in range(n):
-            bus_ps += bus_move(&self.bus, BUS_TX_DATA, True, d.buffer[i].size, d.buffer[i].address_low)
+            bus_ps += bus_move(&self.bus, BUS_TX_DATA, True, d.buffer[i].size, d.buffer[i].address_low & 0xFF)
         return self.dma_submit(DMA_TX, self.p.frame_gap_ps + (n - 1) * self.p.buffer_gap_ps, bus_ps)
 
     cdef int wire_start(self) except -1 nogil:
         cdef int32_t bytes_on_wire
-        if self.paused or self.tx_fifo.count == 0 or queue_pending(self.q, self.base + EVENT_WIRE):
+        if self.paused or self.tx_fifo.count == 0 or self.wire_busy:
             return 0
+        self.wire_busy = True
         bytes_on_wire = max(self.frames.frame[fifo_first(&self.tx_fifo)].length_bytes, WIRE_SHORTEST_BYTES) + WIRE_OVERHEAD_BYTES
         self.device_stats.wire_bytes += bytes_on_wire
         self.device_stats.wire_busy_ps += bytes_on_wire * self.p.byte_ps
@@ -199,12 +201,12 @@ cdef class VelocityHost(Host):
         cdef int32_t frame = fifo_take(&self.tx_fifo), cls = self.dma.current
         cdef tx_descriptor_t* d = &self.tx_ring[self.tx_written_back]
         cdef int64_t bus_ps = bus_move(&self.bus, BUS_TX_WRITEBACK, False, STATUS_BYTES, 0)
-        queue_clear(self.q, self.base + EVENT_WIRE)
+        self.wire_busy = False
         if cls >= 0 and server_left_ps(self.q, &self.dma) <= self.bus_left_ps[cls]:
             self.bus_left_ps[cls] += bus_ps
             server_extend(self.q, &self.dma, bus_ps)
         d.word0 &= ~OWNED_BY_NIC
-        self.tx_written_back = (self.tx_written_back + 1) % self.p.tx_ring
+        self.tx_written_back = ring_next(self.tx_written_back, self.p.tx_ring)
         self.tx_on_chip -= 1
         self.tx_done += 1
         self.device_stats.tx_completions += 1
@@ -212,6 +214,8 @@ cdef class VelocityHost(Host):
         self.moderate(&self.tx_moderation, EVENT_TX_TIMER, ISR_TX, ISR_TX_SUPPRESSED, self.tx_free + self.tx_done == self.p.tx_ring)
         self.peer.arrive(frame)
         self.wire_start()
+        if not self.wire_busy:
+            queue_clear(self.q, self.base + EVENT_WIRE)
         return self.dma_tx_start()
 
     # receive, NIC side -----------------------------------------------------------------------------------------------
@@ -250,7 +254,7 @@ cdef class VelocityHost(Host):
         cdef rx_descriptor_t* d
         if server_finish(self.q, &self.dma) == DMA_TX:
             frame = self.tx_frame[self.tx_nic]
-            self.tx_nic = (self.tx_nic + 1) % self.p.tx_ring
+            self.tx_nic = ring_next(self.tx_nic, self.p.tx_ring)
             self.tx_on_chip += 1
             fifo_put(&self.tx_fifo, frame)
             self.tx_fifo_bytes += self.frames.frame[frame].length_bytes
@@ -262,7 +266,7 @@ cdef class VelocityHost(Host):
             d = &self.rx_ring[self.rx_nic]
             d.word0 = <uint32_t>self.frames.frame[frame].length_bytes << LENGTH_SHIFT
             self.rx_frame[self.rx_nic] = frame
-            self.rx_nic = (self.rx_nic + 1) % self.p.rx_ring
+            self.rx_nic = ring_next(self.rx_nic, self.p.rx_ring)
             self.rx_credit -= 1
             self.rx_done += 1
             self.stats.rx_frames += 1
@@ -302,10 +306,10 @@ cdef class VelocityHost(Host):
         self.irq_active = True
         self.stage = 0
         self.stats.interrupts += 1
-        self.charge(HARD_IRQ, OP_IRQ_ENTRY, self.cost.irq_entry, 1)
-        self.charge(HARD_IRQ, OP_IRQ_SHARED, self.cost.irq_shared, 1)
-        self.charge(HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
-        self.charge(HARD_IRQ, OP_MMIO_WRITE, 2 * self.cost.mmio_write, 2)    # mask, and acknowledge or unmask
+        ledger_charge(&self.ledger, HARD_IRQ, OP_IRQ_ENTRY, self.cost.irq_entry, 1)
+        ledger_charge(&self.ledger, HARD_IRQ, OP_IRQ_SHARED, self.cost.irq_shared, 1)
+        ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
+        ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_WRITE, 2 * self.cost.mmio_write, 2)    # mask, and acknowledge or unmask
         return self.submit(HARD_IRQ)
 
     cdef int irq_done(self) except -1 nogil:
@@ -323,10 +327,10 @@ cdef class VelocityHost(Host):
             self.serve_apply()
         if self.isr:
             self.isr = 0
-            self.charge(HARD_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+            ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
             self.mmio(0, 1)                 # acknowledge
             self.serve_charge(HARD_IRQ, SERVE_MOST, SERVE_MOST)
-            self.charge(HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
+            ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
             return self.submit(HARD_IRQ)
         self.mmio(0, 1)                     # unmask
         self.irq_active = False
@@ -338,27 +342,29 @@ cdef class VelocityHost(Host):
 
     cdef int serve_charge(self, int32_t context, int32_t most_rx, int32_t most_tx) except -1 nogil:
         """Charge the service of what is ready now; `serve_apply` does it when the job ends."""
-        cdef int32_t i, length_bytes, kept = 0
+        cdef int32_t i, at, length_bytes, kept = 0
         cdef int64_t copied = 0
         self.serve_rx = min(self.rx_done, most_rx)
         self.serve_tx = min(self.tx_done, most_tx)
         if self.serve_rx:
+            at = self.rx_clean
             for i in range(self.serve_rx):
-                length_bytes = <int32_t>(self.rx_ring[(self.rx_clean + i) % self.p.rx_ring].word0 >> LENGTH_SHIFT & LENGTH_MASK)
+                length_bytes = <int32_t>(self.rx_ring[at].word0 >> LENGTH_SHIFT & LENGTH_MASK)
+                at = ring_next(at, self.p.rx_ring)
                 if length_bytes < self.p.copybreak_bytes:
                     kept += 1
                     copied += length_bytes
-            self.charge(context, OP_RX_REAP, self.serve_rx * self.p.rx_reap, self.serve_rx)
-            self.charge(context, OP_SKB_ALLOC, self.serve_rx * self.cost.skb_alloc, self.serve_rx)
+            ledger_charge(&self.ledger, context, OP_RX_REAP, self.serve_rx * self.p.rx_reap, self.serve_rx)
+            ledger_charge(&self.ledger, context, OP_SKB_ALLOC, self.serve_rx * self.cost.skb_alloc, self.serve_rx)
             if kept < self.serve_rx:
-                self.charge(context, OP_RX_REFILL, (self.serve_rx - kept) * self.p.rx_refill, self.serve_rx - kept)
+                ledger_charge(&self.ledger, context, OP_RX_REFILL, (self.serve_rx - kept) * self.p.rx_refill, self.serve_rx - kept)
             if kept:
-                self.charge(context, OP_COPY, <int64_t>(copied * self.cost.copy_cold), kept)
+                ledger_charge(&self.ledger, context, OP_COPY, <int64_t>(copied * self.cost.copy_cold), kept)
             if self.rx_returned + self.serve_rx >= RX_GROUP:
-                self.charge(context, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+                ledger_charge(&self.ledger, context, OP_MMIO_WRITE, self.cost.mmio_write, 1)
         if self.serve_tx:
-            self.charge(context, OP_TX_REAP, self.serve_tx * self.p.tx_reap, self.serve_tx)
-            self.charge(context, OP_SKB_FREE, self.serve_tx * self.cost.skb_free, self.serve_tx)
+            ledger_charge(&self.ledger, context, OP_TX_REAP, self.serve_tx * self.p.tx_reap, self.serve_tx)
+            ledger_charge(&self.ledger, context, OP_SKB_FREE, self.serve_tx * self.cost.skb_free, self.serve_tx)
         return 0
 
     cdef int serve_apply(self) except -1 nogil:
@@ -367,14 +373,14 @@ cdef class VelocityHost(Host):
             if <int32_t>(self.rx_ring[self.rx_clean].word0 >> LENGTH_SHIFT & LENGTH_MASK) < self.p.copybreak_bytes:
                 self.device_stats.copybreaks += 1
             self.netif_rx(self.rx_frame[self.rx_clean])
-            self.rx_clean = (self.rx_clean + 1) % self.p.rx_ring
+            self.rx_clean = ring_next(self.rx_clean, self.p.rx_ring)
         self.rx_done -= self.serve_rx
         self.rx_returned += self.serve_rx
         if self.rx_returned >= RX_GROUP:
             groups = self.rx_returned // RX_GROUP * RX_GROUP
             for i in range(groups):
                 self.rx_ring[self.rx_fill].word0 = OWNED_BY_NIC
-                self.rx_fill = (self.rx_fill + 1) % self.p.rx_ring
+                self.rx_fill = ring_next(self.rx_fill, self.p.rx_ring)
             self.rx_returned -= groups
             self.rx_credit += groups
             self.device_stats.refills += 1
@@ -385,7 +391,7 @@ cdef class VelocityHost(Host):
             self.dma_rx_start()
         for i in range(self.serve_tx):
             self.socket.sent(self, self.tx_truesize[self.tx_clean])
-            self.tx_clean = (self.tx_clean + 1) % self.p.tx_ring
+            self.tx_clean = ring_next(self.tx_clean, self.p.tx_ring)
         self.tx_done -= self.serve_tx
         if self.serve_tx:
             if self.tx_free == 0:
@@ -406,7 +412,7 @@ cdef class VelocityHost(Host):
         self.stage = 0
         self.poll_received = 0
         self.stats.polls += 1
-        self.charge(SOFT_IRQ, OP_POLL, self.p.poll, 1)
+        ledger_charge(&self.ledger, SOFT_IRQ, OP_POLL, self.p.poll, 1)
         self.serve_charge(SOFT_IRQ, POLL_BUDGET // 2, SERVE_MOST)
         return self.submit(SOFT_IRQ)
 
@@ -416,9 +422,9 @@ cdef class VelocityHost(Host):
         if self.stage == 0:
             self.stage = 1
             self.soft_job = SOFT_POLL
-            self.charge(SOFT_IRQ, OP_POLL, self.p.poll, 1)
+            ledger_charge(&self.ledger, SOFT_IRQ, OP_POLL, self.p.poll, 1)
             self.serve_charge(SOFT_IRQ, POLL_BUDGET - self.poll_received, SERVE_MOST)
-            self.charge(SOFT_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+            ledger_charge(&self.ledger, SOFT_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
             return self.submit(SOFT_IRQ)
         if self.poll_received < POLL_BUDGET:
             self.poll_scheduled = False

@@ -21,9 +21,14 @@ cdef struct bus_stats_t:
     int64_t ps[BUS_USES]
     int64_t transactions[BUS_USES]
 
+cdef struct bus_memo_t:                 # the last move of each use: most frames are alike
+    int32_t n_bytes, offset_bytes, bursts
+    int64_t ps
+
 cdef struct bus_t:
     bus_params_t p
     bus_stats_t s
+    bus_memo_t memo[BUS_USES]
 
 
 cdef inline int32_t bus_bursts(int32_t n_bytes, int32_t offset_bytes, int32_t limit_bytes, int32_t line_bytes) noexcept nogil:
@@ -43,18 +48,20 @@ cdef inline int32_t bus_bursts(int32_t n_bytes, int32_t offset_bytes, int32_t li
     )
 
 
-cdef inline int64_t bus_move(bus_t* b, int32_t use, bint is_read, int32_t n_bytes, int64_t address) noexcept nogil:
-    """Book one DMA move and return the time it holds the bus."""
-    cdef int32_t width = b.p.width_bytes
-    cdef int32_t line = b.p.read_line_bytes if is_read else b.p.write_line_bytes
-    cdef int32_t limit = b.p.read_limit_bytes if is_read else b.p.write_limit_bytes
-    cdef double overhead = b.p.read_overhead_clocks if is_read else b.p.write_overhead_clocks
-    cdef int32_t bursts = bus_bursts(n_bytes, <int32_t>(address % line) if line else 0, limit, line)
-    cdef int32_t words = (<int32_t>(address % width) + n_bytes + width - 1) // width
-    cdef int64_t ps = <int64_t>((words + bursts * overhead) * b.p.clock_ps + 0.5)
-    b.s.ps[use] += ps
-    b.s.transactions[use] += bursts
-    return ps
+cdef inline int64_t bus_move(bus_t* b, int32_t use, bint is_read, int32_t n_bytes, int32_t offset_bytes) noexcept nogil:
+    """Book one DMA move that starts `offset_bytes` past a 256-byte boundary; return the time it holds the bus."""
+    cdef bus_memo_t* m = &b.memo[use]
+    cdef int32_t line, words
+    if m.n_bytes != n_bytes or m.offset_bytes != offset_bytes:
+        line = b.p.read_line_bytes if is_read else b.p.write_line_bytes
+        words = (offset_bytes % b.p.width_bytes + n_bytes + b.p.width_bytes - 1) // b.p.width_bytes
+        m.n_bytes = n_bytes
+        m.offset_bytes = offset_bytes
+        m.bursts = bus_bursts(n_bytes, offset_bytes % line if line else 0, b.p.read_limit_bytes if is_read else b.p.write_limit_bytes, line)
+        m.ps = <int64_t>((words + m.bursts * (b.p.read_overhead_clocks if is_read else b.p.write_overhead_clocks)) * b.p.clock_ps + 0.5)
+    b.s.ps[use] += m.ps
+    b.s.transactions[use] += m.bursts
+    return m.ps
 
 
 cdef inline int64_t bus_mmio(bus_t* b, int32_t reads, int32_t writes) noexcept nogil:

@@ -4,7 +4,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from nicperf.drivers._velocity cimport VelocityHost, velocity_stats_t
 from nicperf.engine._ledger cimport CONTEXTS, OPERATIONS
-from nicperf.engine._queue cimport queue_init, queue_t
+from nicperf.engine._queue cimport queue_init, queue_next_ps, queue_t
 from nicperf.engine._server cimport server_dispatch
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._frames cimport frames_init, frames_t
@@ -43,7 +43,7 @@ cdef int _configure(VelocityHost h, object spec, str workload) except -1:
     h.cost.softirq = _ps(cpu.softirq_cycles, mhz)
     h.cost.syscall = _ps(cpu.syscall_cycles, mhz)
     h.cost.wakeup = _ps(cpu.wakeup_cycles, mhz)
-    h.cost.jitter = cpu.jitter_percent / 100
+    h.cost.jitter = <int64_t>(cpu.jitter_percent / 100 * 65536)
     h.cost.skb_alloc = _ps(stack.skb_alloc_cycles, mhz)
     h.cost.skb_free = _ps(stack.skb_free_cycles, mhz)
     h.cost.page = _ps(stack.page_cycles, mhz)
@@ -173,8 +173,8 @@ cdef class Simulation:
         cdef int32_t slot
         cdef int64_t at_ps
         while True:
-            slot = self.q.winner[1]
-            at_ps = self.q.time_ps[slot]
+            slot = self.q.node[1].slot
+            at_ps = queue_next_ps(self.q)
             if at_ps > until_ps or at_ps == INT64_MAX:
                 self.q.now_ps = until_ps
                 return 0

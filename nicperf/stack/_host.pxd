@@ -22,7 +22,7 @@ cdef struct costs_t:                    # picoseconds, or picoseconds per byte, 
     int64_t skb_alloc, skb_free, page, sendpage, tcp_output, tcp_input, udp, ip_output, ip_input
     int64_t ip_fragment, ip_reassemble, gso_segment, qdisc, netif_rx
     double copy_cached, copy_cold, checksum
-    double jitter                       # half width, fraction
+    int64_t jitter                      # half width of every job's length, in 1/65536
 
 cdef struct settings_t:                 # of this host's socket, stack and workload
     int32_t mtu_bytes, mss_bytes, ack_bytes, header_bytes
@@ -90,7 +90,6 @@ cdef class Host:
     cdef bint soft_raised, poll_scheduled, tx_scheduled
     cdef bint process_xmit              # the process job under way is a transmission from the queue
 
-    cdef int charge(self, int32_t context, int32_t operation, int64_t ps, int64_t calls) noexcept nogil
     cdef int submit(self, int32_t context) noexcept nogil
     cdef int event(self, int32_t kind) except -1 nogil
     cdef int soft_raise(self) except -1 nogil

@@ -61,15 +61,11 @@ cdef class Host:
         random_init(&self.random, seed, base)
         self.qdisc_owner = -1
 
-    cdef int charge(self, int32_t context, int32_t operation, int64_t ps, int64_t calls) noexcept nogil:
-        ledger_charge(&self.ledger, context, operation, ps, calls)
-        return 0
-
     cdef int submit(self, int32_t context) noexcept nogil:
         """Start the job whose operations have been charged; its length varies by the jitter."""
         cdef int64_t work_ps = self.ledger.open_ps, extra_ps
-        if self.cost.jitter > 0:
-            extra_ps = <int64_t>(work_ps * self.cost.jitter * ((random_next(&self.random) >> 11) * (2.0 / 9007199254740992.0) - 1.0))
+        if self.cost.jitter:
+            extra_ps = (work_ps * self.cost.jitter >> 16) * (<int32_t>random_next(&self.random) >> 8) >> 23
             ledger_charge(&self.ledger, context, OP_VARIATION, extra_ps, 1)
             work_ps += extra_ps
         self.ledger.open_ps = 0
@@ -107,7 +103,7 @@ cdef class Host:
             return 0
         self.soft_raised = True
         self.stats.softirqs += 1
-        self.charge(SOFT_IRQ, OP_SOFTIRQ, self.cost.softirq, 1)
+        ledger_charge(&self.ledger, SOFT_IRQ, OP_SOFTIRQ, self.cost.softirq, 1)
         return self.soft_next()
 
     cdef int soft_next(self) except -1 nogil:
@@ -128,7 +124,7 @@ cdef class Host:
             self.soft_job = SOFT_BACKLOG
             self.soft_frame = fifo_first(&self.backlog)
             f = &self.frames.frame[self.soft_frame]
-            self.charge(SOFT_IRQ, OP_NETIF_RX, self.cost.netif_rx, 1)
+            ledger_charge(&self.ledger, SOFT_IRQ, OP_NETIF_RX, self.cost.netif_rx, 1)
             self.socket.input_begin(self, f)
             return self.submit(SOFT_IRQ)
         if self.ledger.open_ps:             # raised for nothing: the entry alone
@@ -174,7 +170,7 @@ cdef class Host:
 
     cdef int queue_claim(self, int32_t context, const packet_t* p) except -1 nogil:
         """Charge the queue for a packet, and its transmission too if nothing stands before it."""
-        self.charge(context, OP_QDISC, self.cost.qdisc, 1)
+        ledger_charge(&self.ledger, context, OP_QDISC, self.cost.qdisc, 1)
         if self.queue_direct():
             self.qdisc_owner = context
             self.xmit_charge(context, p)

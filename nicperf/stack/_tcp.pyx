@@ -14,7 +14,7 @@ buffer tuning, SACK, prequeue, the socket lock (one output at a time stands for 
 from libc.stdint cimport int32_t, int64_t
 from nicperf.engine._ledger cimport (
     OP_COPY, OP_IP_INPUT, OP_IP_OUTPUT, OP_PAGE, OP_SENDPAGE, OP_SKB_ALLOC, OP_SKB_FREE, OP_SYSCALL, OP_TCP_INPUT,
-    OP_TCP_OUTPUT, OP_WAKEUP, PROCESS, SOFT_IRQ,
+    OP_TCP_OUTPUT, OP_WAKEUP, PROCESS, SOFT_IRQ, ledger_charge,
 )
 from nicperf.engine._queue cimport queue_pending, queue_set
 from nicperf.engine._server cimport server_has
@@ -54,25 +54,25 @@ cdef class TcpSender(Socket):
         cdef bint cached = h.set.send_footprint_bytes <= h.set.last_cache_bytes
         if self.left_bytes == 0:
             self.left_bytes = h.set.message_bytes
-            h.charge(PROCESS, OP_SYSCALL, h.cost.syscall, 1)
+            ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
         page = h.set.fragment_bytes - <int32_t>(self.written % h.set.fragment_bytes)
         if h.set.sendfile and page == h.set.fragment_bytes:
-            h.charge(PROCESS, OP_SENDPAGE, h.cost.sendpage, 1)
+            ledger_charge(&h.ledger, PROCESS, OP_SENDPAGE, h.cost.sendpage, 1)
         if h.set.gso:
             room = page
             if page == h.set.fragment_bytes:
-                h.charge(PROCESS, OP_PAGE, h.cost.page, 1)
+                ledger_charge(&h.ledger, PROCESS, OP_PAGE, h.cost.page, 1)
             if self.written % h.set.super_packet_bytes < page:
-                h.charge(PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
+                ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
         else:
             room = h.set.mss_bytes - <int32_t>(self.written % h.set.mss_bytes)
             if room == h.set.mss_bytes:
-                h.charge(PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
+                ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
             if h.set.sendfile:              # without scatter-gather each page is mapped and copied like a message
                 room = min(room, page)
         self.chunk_bytes = min(self.left_bytes, room)
         if not (h.set.sendfile and h.set.gso):
-            h.charge(PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * (h.cost.copy_cached if cached else h.cost.copy_cold)), 1)
+            ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * (h.cost.copy_cached if cached else h.cost.copy_cold)), 1)
         return h.submit(PROCESS)
 
     cdef int process_done(self, Host h) except -1 nogil:
@@ -119,9 +119,9 @@ cdef class TcpSender(Socket):
         self.out.payload_bytes = <int32_t>self.output_bytes(h)
         self.out.segment_bytes = h.set.mss_bytes
         self.out.length_bytes = h.set.header_bytes
-        h.charge(context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)    # the clone that goes down; the original waits for its ACK
-        h.charge(context, OP_TCP_OUTPUT, h.cost.tcp_output, 1)
-        h.charge(context, OP_IP_OUTPUT, h.cost.ip_output, 1)
+        ledger_charge(&h.ledger, context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)    # the clone that goes down; the original waits for its ACK
+        ledger_charge(&h.ledger, context, OP_TCP_OUTPUT, h.cost.tcp_output, 1)
+        ledger_charge(&h.ledger, context, OP_IP_OUTPUT, h.cost.ip_output, 1)
         h.queue_claim(context, &self.out)
         return h.submit(context)
 
@@ -140,16 +140,16 @@ cdef class TcpSender(Socket):
 
     cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
         cdef int64_t freed = f.ack - self.acknowledged
-        h.charge(SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
-        h.charge(SOFT_IRQ, OP_TCP_INPUT, h.cost.tcp_input, 1)
-        h.charge(SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free, 1)
+        ledger_charge(&h.ledger, SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
+        ledger_charge(&h.ledger, SOFT_IRQ, OP_TCP_INPUT, h.cost.tcp_input, 1)
+        ledger_charge(&h.ledger, SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free, 1)
         if freed <= 0:
             return 0
         if h.set.gso:
-            h.charge(SOFT_IRQ, OP_PAGE, h.cost.page * freed // h.set.fragment_bytes, 1)
-            h.charge(SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free * freed // h.set.super_packet_bytes, 1)
+            ledger_charge(&h.ledger, SOFT_IRQ, OP_PAGE, h.cost.page * freed // h.set.fragment_bytes, 1)
+            ledger_charge(&h.ledger, SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free * freed // h.set.super_packet_bytes, 1)
         else:
-            h.charge(SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free * freed // h.set.mss_bytes, 1)
+            ledger_charge(&h.ledger, SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free * freed // h.set.mss_bytes, 1)
         return 0
 
     cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
@@ -171,7 +171,7 @@ cdef class TcpSender(Socket):
                 return 0
             self.waking = True
             h.stats.wakeups += 1
-            h.charge(PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
+            ledger_charge(&h.ledger, PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
             h.submit(PROCESS)
         return 0
 
@@ -196,8 +196,8 @@ cdef class TcpReceiver(Socket):
         return 0
 
     cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
-        h.charge(SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
-        h.charge(SOFT_IRQ, OP_TCP_INPUT, h.cost.tcp_input, 1)
+        ledger_charge(&h.ledger, SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
+        ledger_charge(&h.ledger, SOFT_IRQ, OP_TCP_INPUT, h.cost.tcp_input, 1)
         self.ack_now = f.sequence != self.expected or self.unacknowledged >= 1
         if self.ack_now:
             self.ack_charge(h, SOFT_IRQ)
@@ -220,7 +220,7 @@ cdef class TcpReceiver(Socket):
             self.blocked = False
             self.waking = True
             h.stats.wakeups += 1
-            h.charge(PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
+            ledger_charge(&h.ledger, PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
             h.submit(PROCESS)
         return 0
 
@@ -231,9 +231,9 @@ cdef class TcpReceiver(Socket):
         self.out.payload_bytes = 0
         self.out.segment_bytes = 0
         self.out.length_bytes = h.set.ack_bytes
-        h.charge(context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
-        h.charge(context, OP_TCP_OUTPUT, h.cost.tcp_output, 1)
-        h.charge(context, OP_IP_OUTPUT, h.cost.ip_output, 1)
+        ledger_charge(&h.ledger, context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
+        ledger_charge(&h.ledger, context, OP_TCP_OUTPUT, h.cost.tcp_output, 1)
+        ledger_charge(&h.ledger, context, OP_IP_OUTPUT, h.cost.ip_output, 1)
         return h.queue_claim(context, &self.out)
 
     cdef int ack_put(self, Host h, int32_t context) except -1 nogil:
@@ -278,9 +278,9 @@ cdef class TcpReceiver(Socket):
             self.blocked = True
             return 0
         segments = (self.reading_bytes + h.set.mss_bytes - 1) // h.set.mss_bytes
-        h.charge(PROCESS, OP_SYSCALL, h.cost.syscall, 1)
-        h.charge(PROCESS, OP_COPY, <int64_t>(self.reading_bytes * h.cost.copy_cold), 1)
-        h.charge(PROCESS, OP_SKB_FREE, segments * h.cost.skb_free, segments)
+        ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.reading_bytes * h.cost.copy_cold), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_SKB_FREE, segments * h.cost.skb_free, segments)
         return h.submit(PROCESS)
 
     cdef int process_done(self, Host h) except -1 nogil:

@@ -11,7 +11,7 @@ Not modelled: reassembly timers and memory limits (an incomplete datagram is giv
 from libc.stdint cimport int32_t, int64_t
 from nicperf.engine._ledger cimport (
     OP_CHECKSUM, OP_COPY, OP_FRAGMENT, OP_IP_INPUT, OP_IP_OUTPUT, OP_REASSEMBLE, OP_SKB_ALLOC, OP_SKB_FREE, OP_SYSCALL, OP_UDP,
-    OP_WAKEUP, PROCESS, SOFT_IRQ,
+    OP_WAKEUP, PROCESS, SOFT_IRQ, ledger_charge,
 )
 from nicperf.parts._frames cimport UDP_FRAGMENT, frame_t
 from nicperf.stack._host cimport Host, Socket
@@ -71,14 +71,14 @@ cdef class UdpSender(Socket):
         cdef int32_t payload_bytes = self.fragment_payload(h, self.built)
         cdef bint cached = h.set.send_footprint_bytes <= h.set.last_cache_bytes
         if self.built == 0:
-            h.charge(PROCESS, OP_SYSCALL, h.cost.syscall, 1)
-            h.charge(PROCESS, OP_UDP, h.cost.udp, 1)
+            ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
+            ledger_charge(&h.ledger, PROCESS, OP_UDP, h.cost.udp, 1)
         else:
-            h.charge(PROCESS, OP_FRAGMENT, h.cost.ip_fragment, 1)
-        h.charge(PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
-        h.charge(PROCESS, OP_COPY, <int64_t>(payload_bytes * (h.cost.copy_cached if cached else h.cost.copy_cold)), 1)
+            ledger_charge(&h.ledger, PROCESS, OP_FRAGMENT, h.cost.ip_fragment, 1)
+        ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(payload_bytes * (h.cost.copy_cached if cached else h.cost.copy_cold)), 1)
         if self.fragments > 1:
-            h.charge(PROCESS, OP_CHECKSUM, <int64_t>(payload_bytes * h.cost.checksum), 1)
+            ledger_charge(&h.ledger, PROCESS, OP_CHECKSUM, <int64_t>(payload_bytes * h.cost.checksum), 1)
         self.building = True
         return h.submit(PROCESS)
 
@@ -108,7 +108,7 @@ cdef class UdpSender(Socket):
         self.out.index = self.sent_fragments
         self.out.last = self.sent_fragments == self.fragments - 1
         self.out.truesize_bytes = h.set.tx_truesize_bytes
-        h.charge(context, OP_IP_OUTPUT, h.cost.ip_output, 1)
+        ledger_charge(&h.ledger, context, OP_IP_OUTPUT, h.cost.ip_output, 1)
         h.queue_claim(context, &self.out)
         return h.submit(context)
 
@@ -126,7 +126,7 @@ cdef class UdpSender(Socket):
             self.blocked = False
             self.waking = True
             h.stats.wakeups += 1
-            h.charge(PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
+            ledger_charge(&h.ledger, PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
             h.submit(PROCESS)
         return 0
 
@@ -140,11 +140,11 @@ cdef class UdpReceiver(Socket):
         return 0
 
     cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
-        h.charge(SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
+        ledger_charge(&h.ledger, SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
         if self.fragments > 1:
-            h.charge(SOFT_IRQ, OP_REASSEMBLE, h.cost.ip_reassemble, 1)
+            ledger_charge(&h.ledger, SOFT_IRQ, OP_REASSEMBLE, h.cost.ip_reassemble, 1)
         if f.last:
-            h.charge(SOFT_IRQ, OP_UDP, h.cost.udp, 1)
+            ledger_charge(&h.ledger, SOFT_IRQ, OP_UDP, h.cost.udp, 1)
         return 0
 
     cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
@@ -172,7 +172,7 @@ cdef class UdpReceiver(Socket):
             self.blocked = False
             self.waking = True
             h.stats.wakeups += 1
-            h.charge(PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
+            ledger_charge(&h.ledger, PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
             h.submit(PROCESS)
         return 0
 
@@ -181,12 +181,12 @@ cdef class UdpReceiver(Socket):
             self.blocked = True
             return 0
         self.reading = True
-        h.charge(PROCESS, OP_SYSCALL, h.cost.syscall, 1)
-        h.charge(PROCESS, OP_UDP, h.cost.udp, 1)
-        h.charge(PROCESS, OP_COPY, <int64_t>(h.set.message_bytes * h.cost.copy_cold), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
+        ledger_charge(&h.ledger, PROCESS, OP_UDP, h.cost.udp, 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(h.set.message_bytes * h.cost.copy_cold), 1)
         if not h.set.fragments_verified and self.fragments > 1:
-            h.charge(PROCESS, OP_CHECKSUM, <int64_t>(h.set.message_bytes * h.cost.checksum), 1)
-        h.charge(PROCESS, OP_SKB_FREE, self.fragments * h.cost.skb_free, self.fragments)
+            ledger_charge(&h.ledger, PROCESS, OP_CHECKSUM, <int64_t>(h.set.message_bytes * h.cost.checksum), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_SKB_FREE, self.fragments * h.cost.skb_free, self.fragments)
         return h.submit(PROCESS)
 
     cdef int process_done(self, Host h) except -1 nogil:
