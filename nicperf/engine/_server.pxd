@@ -4,7 +4,7 @@ Each class holds at most one job. `server_submit` hands a job over, `server_disp
 a preempted job keeps what it has left.
 """
 from libc.stdint cimport int32_t, int64_t
-from nicperf.engine._queue cimport queue_clear, queue_set, queue_t, queue_time_ps
+from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set, queue_t
 
 cdef enum:
     SERVER_CLASSES = 3
@@ -46,7 +46,7 @@ cdef inline void server_stop_clock(server_t* s, int64_t now_ps) noexcept nogil:
 cdef inline void server_dispatch(queue_t* q, server_t* s) noexcept nogil:
     cdef int32_t best
     if s.waiting == 0:
-        if s.current < 0 and queue_time_ps(q, s.slot) <= q.now_ps:
+        if s.current < 0 and queue_pending(q, s.slot):
             queue_clear(q, s.slot)
         return
     best = 0

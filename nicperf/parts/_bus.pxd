@@ -8,10 +8,10 @@ cdef enum:                              # who used the bus; names in bus.py
 cdef struct bus_params_t:
     double clock_ps
     int32_t width_bytes
-    double read_overhead_clocks        # everything of a read burst but its data phases
+    double read_overhead_clocks         # everything of a read burst but its data phases
     double write_overhead_clocks
-    double mmio_read_clocks            # one register read, all included
-    double mmio_write_clocks
+    int64_t mmio_read_ps                # one register read, all included
+    int64_t mmio_write_ps
     int32_t read_limit_bytes            # longest read burst: NIC limit and latency timer
     int32_t write_limit_bytes
     int32_t read_line_bytes             # the bridge ends a read burst at this boundary; 0 = never
@@ -66,8 +66,8 @@ cdef inline int64_t bus_move(bus_t* b, int32_t use, bint is_read, int32_t n_byte
 
 cdef inline int64_t bus_mmio(bus_t* b, int32_t reads, int32_t writes) noexcept nogil:
     """Book register accesses by the CPU and return the time they hold the bus."""
-    cdef int64_t read_ps = <int64_t>(reads * b.p.mmio_read_clocks * b.p.clock_ps + 0.5)
-    cdef int64_t write_ps = <int64_t>(writes * b.p.mmio_write_clocks * b.p.clock_ps + 0.5)
+    cdef int64_t read_ps = reads * b.p.mmio_read_ps
+    cdef int64_t write_ps = writes * b.p.mmio_write_ps
     b.s.ps[BUS_MMIO_READ] += read_ps
     b.s.ps[BUS_MMIO_WRITE] += write_ps
     b.s.transactions[BUS_MMIO_READ] += reads

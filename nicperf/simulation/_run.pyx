@@ -1,10 +1,10 @@
 """One run: two hosts on a wire, from assembly to the table of snapshots. The GIL is released for the whole run."""
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from nicperf.drivers._velocity cimport VelocityHost, velocity_stats_t
 from nicperf.engine._ledger cimport CONTEXTS, OPERATIONS
-from nicperf.engine._queue cimport queue_init, queue_next_ps, queue_t
+from nicperf.engine._queue cimport queue_init, queue_next_ps, queue_next_slot, queue_t
 from nicperf.engine._server cimport server_dispatch
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._frames cimport frames_init, frames_t
@@ -108,8 +108,8 @@ cdef int _configure(VelocityHost h, object spec, str workload) except -1:
     h.bus.p.width_bytes = bus.width_bytes
     h.bus.p.read_overhead_clocks = bus.read_overhead_clocks
     h.bus.p.write_overhead_clocks = bus.write_overhead_clocks
-    h.bus.p.mmio_read_clocks = bus.register_read_clocks
-    h.bus.p.mmio_write_clocks = bus.register_write_clocks
+    h.bus.p.mmio_read_ps = <int64_t>(bus.register_read_clocks * h.bus.p.clock_ps + 0.5)
+    h.bus.p.mmio_write_ps = <int64_t>(bus.register_write_clocks * h.bus.p.clock_ps + 0.5)
     h.bus.p.read_line_bytes = bus.read_line_bytes
     h.bus.p.write_line_bytes = bus.write_line_bytes
     longest = bus.latency_timer_clocks * bus.width_bytes
@@ -173,9 +173,9 @@ cdef class Simulation:
         cdef int32_t slot
         cdef int64_t at_ps
         while True:
-            slot = self.q.node[1].slot
+            slot = queue_next_slot(self.q)
             at_ps = queue_next_ps(self.q)
-            if at_ps > until_ps or at_ps == INT64_MAX:
+            if at_ps > until_ps:
                 self.q.now_ps = until_ps
                 return 0
             if self.events < trace.shape[0]:

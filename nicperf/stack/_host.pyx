@@ -234,13 +234,17 @@ cdef class Host:
         return 0
 
 
+cdef extern from *:
+    """
+    #define leading_zeros(x) __builtin_clzll(x)
+    """
+    int leading_zeros(unsigned long long x) noexcept nogil
+
+
 cdef inline int32_t latency_bucket(int64_t ps) noexcept nogil:
     """16 buckets per octave, so a percentile is known to 6 %."""
-    cdef int32_t octave = 0
-    cdef int64_t rest = ps
+    cdef int32_t shift
     if ps < 16:
         return <int32_t>ps
-    while rest >= 32:
-        rest >>= 1
-        octave += 1
-    return 16 * (octave + 1) + <int32_t>(rest - 16)
+    shift = 59 - leading_zeros(ps)
+    return 16 * shift + <int32_t>(ps >> shift)
