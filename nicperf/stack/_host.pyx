@@ -169,8 +169,11 @@ cdef class Host:
         return self.qdisc_count == 0 and self.qdisc_owner < 0 and self.xmit_room()
 
     cdef int queue_claim(self, int32_t context, const packet_t* p) except -1 nogil:
-        """Charge the queue for a packet, and its transmission too if nothing stands before it."""
-        ledger_charge(&self.ledger, context, OP_QDISC, self.cost.qdisc, 1)
+        """Charge the queue for a packet or train, and the transmission of its first frame if nothing stands before it."""
+        cdef int32_t n = 1
+        if not self.set.gso and p.payload_bytes > p.segment_bytes:
+            n = p.payload_bytes // p.segment_bytes
+        ledger_charge(&self.ledger, context, OP_QDISC, n * self.cost.qdisc, n)
         if self.queue_direct():
             self.qdisc_owner = context
             self.xmit_charge(context, p)

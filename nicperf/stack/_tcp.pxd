@@ -17,6 +17,7 @@ cdef class TcpSender(Socket):
     cdef bint waking
     cdef packet_t out
 
+    cdef int64_t buffer_room(self, Host h) noexcept nogil
     cdef int64_t output_bytes(self, Host h) noexcept nogil
     cdef int process_next(self, Host h) except -1 nogil
     cdef int write_begin(self, Host h) except -1 nogil

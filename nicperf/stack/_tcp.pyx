@@ -23,6 +23,12 @@ from nicperf.stack._host cimport EVENT_DELAYED_ACK, EVENT_RTO, Host, Socket
 
 cdef enum:
     DUPLICATES_BEFORE_RETRANSMIT = 3
+    TRAIN_SEGMENTS = 2                  # leave in one job: what an ACK of two segments lets go without a break
+
+
+cdef inline int32_t begun(int64_t start, int64_t end, int32_t unit) noexcept nogil:
+    """How many units of the stream begin in [start, end)."""
+    return <int32_t>((end + unit - 1) // unit - (start + unit - 1) // unit)
 
 
 cdef class TcpSender(Socket):
@@ -42,36 +48,37 @@ cdef class TcpSender(Socket):
             return self.output_begin(h, PROCESS)
         if self.blocked:
             return 0
-        if self.written - self.acknowledged + h.set.mss_bytes > h.set.send_buffer_bytes:
+        if self.buffer_room(h) < h.set.mss_bytes:
             self.blocked = True
             if self.output_ready(h):        # a partly written message may leave now
                 return self.output_begin(h, PROCESS)
             return 0
         return self.write_begin(h)
 
+    cdef int64_t buffer_room(self, Host h) noexcept nogil:
+        return h.set.send_buffer_bytes - (self.written - self.acknowledged)
+
     cdef int write_begin(self, Host h) except -1 nogil:
-        cdef int32_t room, page
+        """Copy up to the end of the segment (or page); to the end of the message while the window is shut anyway."""
+        cdef int32_t unit = h.set.fragment_bytes if h.set.gso else h.set.mss_bytes, n
+        cdef int64_t end
         cdef bint cached = h.set.send_footprint_bytes <= h.set.last_cache_bytes
         if self.left_bytes == 0:
             self.left_bytes = h.set.message_bytes
             ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
-        page = h.set.fragment_bytes - <int32_t>(self.written % h.set.fragment_bytes)
-        if h.set.sendfile and page == h.set.fragment_bytes:
-            ledger_charge(&h.ledger, PROCESS, OP_SENDPAGE, h.cost.sendpage, 1)
+        self.chunk_bytes = <int32_t>min(<int64_t>self.left_bytes, self.buffer_room(h))
+        if self.window_edge - self.next_sequence >= h.set.mss_bytes:
+            self.chunk_bytes = min(self.chunk_bytes, unit - <int32_t>(self.written % unit))
+        end = self.written + self.chunk_bytes
+        if h.set.sendfile:
+            n = begun(self.written, end, h.set.fragment_bytes)
+            ledger_charge(&h.ledger, PROCESS, OP_SENDPAGE, n * h.cost.sendpage, n)
         if h.set.gso:
-            room = page
-            if page == h.set.fragment_bytes:
-                ledger_charge(&h.ledger, PROCESS, OP_PAGE, h.cost.page, 1)
-            if self.written % h.set.super_packet_bytes < page:
-                ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
-        else:
-            room = h.set.mss_bytes - <int32_t>(self.written % h.set.mss_bytes)
-            if room == h.set.mss_bytes:
-                ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
-            if h.set.sendfile:              # without scatter-gather each page is mapped and copied like a message
-                room = min(room, page)
-        self.chunk_bytes = min(self.left_bytes, room)
-        if not (h.set.sendfile and h.set.gso):
+            n = begun(self.written, end, h.set.fragment_bytes)
+            ledger_charge(&h.ledger, PROCESS, OP_PAGE, n * h.cost.page, n)
+        n = begun(self.written, end, h.set.super_packet_bytes if h.set.gso else h.set.mss_bytes)
+        ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, n * h.cost.skb_alloc, n)
+        if not (h.set.sendfile and h.set.gso):  # without scatter-gather sendfile maps each page and copies it
             ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * (h.cost.copy_cached if cached else h.cost.copy_cold)), 1)
         return h.submit(PROCESS)
 
@@ -92,7 +99,7 @@ cdef class TcpSender(Socket):
     # output ----------------------------------------------------------------------------------------------------------
 
     cdef int64_t output_bytes(self, Host h) noexcept nogil:
-        """Payload of the next packet, 0 if none may leave now."""
+        """Payload of the next packet or train of segments, 0 if none may leave now."""
         cdef int64_t mss = h.set.mss_bytes
         cdef int64_t queued = self.written - self.next_sequence
         cdef int64_t room = self.window_edge - self.next_sequence
@@ -100,7 +107,7 @@ cdef class TcpSender(Socket):
         if size < mss:
             return 0
         if not h.set.gso:
-            return mss
+            return min(size // mss, <int64_t>TRAIN_SEGMENTS) * mss
         size = min(size, h.set.super_packet_bytes)
         if queued < h.set.super_packet_bytes and self.left_bytes > 0 and not self.blocked:
             return 0                        # the message goes on: the packet may still grow
@@ -113,15 +120,17 @@ cdef class TcpSender(Socket):
         return self.output_owner < 0 and self.output_bytes(h) > 0
 
     cdef int output_begin(self, Host h, int32_t context) except -1 nogil:
+        cdef int32_t n
         self.output_owner = context
         self.out.kind = TCP_DATA
         self.out.sequence = self.next_sequence
         self.out.payload_bytes = <int32_t>self.output_bytes(h)
         self.out.segment_bytes = h.set.mss_bytes
         self.out.length_bytes = h.set.header_bytes
-        ledger_charge(&h.ledger, context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)    # the clone that goes down; the original waits for its ACK
-        ledger_charge(&h.ledger, context, OP_TCP_OUTPUT, h.cost.tcp_output, 1)
-        ledger_charge(&h.ledger, context, OP_IP_OUTPUT, h.cost.ip_output, 1)
+        n = 1 if h.set.gso else self.out.payload_bytes // h.set.mss_bytes
+        ledger_charge(&h.ledger, context, OP_SKB_ALLOC, n * h.cost.skb_alloc, n)    # clones go down, the originals wait for their ACK
+        ledger_charge(&h.ledger, context, OP_TCP_OUTPUT, n * h.cost.tcp_output, n)
+        ledger_charge(&h.ledger, context, OP_IP_OUTPUT, n * h.cost.ip_output, n)
         h.queue_claim(context, &self.out)
         return h.submit(context)
 
