@@ -14,6 +14,7 @@ from nicperf.parsers.reader import Reader
 from nicperf.records import Iperf2, IperfReport
 from nicperf.units import convert, unit_named
 
+_CUT = "give iperf2's output to its last line"
 _NUMBER = r"\d{1,18}(?:\.\d{1,18})?"
 _RULER = re.compile(r"-{20,}")
 _TITLE = re.compile(r"(?P<role>Client|Server) (?:connecting to|listening on) .*\bTCP port \d+.*")
@@ -84,6 +85,8 @@ def _read_text(reader: Reader) -> list[Iperf2]:
         reader.skip()
     if not reports:
         reader.fail("a line '[  1] local ... connected with ...'")
+    if role == "client" and len(reports) > 1 and "SUM" not in reports:
+        reader.fail("the report [SUM] of parallel connections", _CUT)
     return [
         _connection(reader, role, name, addresses.get(name, ""), window, found)
         for name, found in reports.items()
@@ -146,7 +149,7 @@ def _connection(
     if not whole:
         reader.fail(
             f"the report of [{name}] over the whole time",
-            "give iperf2's output to its last line, and for a run without -i the command above it",
+            f"{_CUT}, and for a run without -i the command above it",
         )
     return Iperf2(role, name, addresses, window, tuple(intervals), total)
 
