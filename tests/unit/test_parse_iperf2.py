@@ -117,6 +117,26 @@ def test_csv_with_intervals():
     assert [report.line for report in (*record.intervals, record.total)] == [1, 2, 3]
 
 
+def test_csv_appended_by_two_runs_is_two_connections():
+    first, second = parse(CSV + CSV.replace("57328", "57330"))
+    assert first.intervals == second.intervals == ()
+    assert second.total.line == 2
+
+
+def test_csv_sums_belong_to_their_run():
+    def run(port):
+        a = CSV.replace("57328", str(port))
+        return a + a.replace(f"{port}", f"{port + 1}").replace(",1,0.0", ",2,0.0") + SUM
+
+    SUM = CSV.replace("57328", "0").replace("5001,1,", "0,-1,")
+    assert [record.connection for record in parse(run(57328) + run(57340))] == ["1", "2", "SUM"] * 2
+
+
+def test_number_that_an_old_server_uses_again_is_another_connection():
+    again = SERVER.replace("[  2]", "[  1]")
+    assert [record.total.transfer_mib for record in parse(again)] == [6.86 * 1024, 93.5]
+
+
 def test_frame_names_intervals():
     frame = parse(CLIENT)[0].to_frame()
     assert frame["quantity"].tolist() == ["interval_transfer_mib", "interval_throughput_mbit_s"] * 2 + [
