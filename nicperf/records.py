@@ -7,6 +7,7 @@ which netperf or the iperf client ran. A field whose column was not printed is N
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -22,23 +23,14 @@ def _by(side: str, line: str = "line") -> Any:
     return field(metadata={"side": side, "line": line})
 
 
-class Record:
+class Record(ABC):
     """What all records share: `readings` (one dictionary for each number) and `to_frame`."""
 
     __slots__ = ()
 
+    @abstractmethod
     def readings(self) -> Iterator[dict[str, Any]]:
-        """Each printed number with its side, quantity, unit and line."""
-        for item in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, item.name)
-            if item.metadata and value is not None:
-                yield {
-                    "side": item.metadata["side"],
-                    "quantity": item.name.removesuffix("_local").removesuffix("_remote"),
-                    "value": float(value),
-                    "unit": unit_of(item.name),
-                    "line": getattr(self, item.metadata["line"]),
-                }
+        """Each printed number with its test, side, quantity, unit and line."""
 
     def to_frame(self) -> DataFrame:
         """Tidy frame of the record, one row for each number.
@@ -53,8 +45,25 @@ class Record:
         return DataFrame(list(self.readings()))
 
 
+class _Netperf(Record):
+    __slots__ = ()
+
+    def readings(self) -> Iterator[dict[str, Any]]:
+        for item in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, item.name)
+            if item.metadata and value is not None:
+                yield {
+                    "test": self.test,  # type: ignore[attr-defined]
+                    "side": item.metadata["side"],
+                    "quantity": item.name.removesuffix("_local").removesuffix("_remote"),
+                    "value": float(value),
+                    "unit": unit_of(item.name),
+                    "line": getattr(self, item.metadata["line"]),
+                }
+
+
 @dataclass(frozen=True, slots=True)
-class NetperfTcp(Record):
+class NetperfTcp(_Netperf):
     """One TCP_STREAM or TCP_SENDFILE test of netperf's classic output.
 
     Attributes
@@ -87,12 +96,9 @@ class NetperfTcp(Record):
     service_demand_us_per_kb_local: float | None = _by("local")
     service_demand_us_per_kb_remote: float | None = _by("remote")
 
-    def readings(self) -> Iterator[dict[str, Any]]:
-        return ({"test": self.test} | row for row in Record.readings(self))
-
 
 @dataclass(frozen=True, slots=True)
-class NetperfUdp(Record):
+class NetperfUdp(_Netperf):
     """One UDP_STREAM test of netperf's classic output: a line of the sender, a line of the receiver.
 
     Attributes
@@ -130,9 +136,6 @@ class NetperfUdp(Record):
     throughput_mbit_s_remote: float = _by("remote", "line_remote")
     cpu_percent_remote: float | None = _by("remote", "line_remote")
     service_demand_us_per_kb_remote: float | None = _by("remote", "line_remote")
-
-    def readings(self) -> Iterator[dict[str, Any]]:
-        return ({"test": self.test} | row for row in Record.readings(self))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from nicperf.parsers.reader import Reader
 from nicperf.records import Iperf2, IperfReport
 from nicperf.units import convert, unit_named
 
+_CUT = "give iperf2's output to its last line"
 _NUMBER = r"\d{1,18}(?:\.\d{1,18})?"
 _RULER = re.compile(r"-{20,}")
 _TITLE = re.compile(r"(?P<role>Client|Server) (?:connecting to|listening on) .*\bTCP port \d+.*")
@@ -67,27 +68,43 @@ def _read_text(reader: Reader) -> list[Iperf2]:
         reader.skip()
     reader.take(_RULER, "the ruler that ends the header")
 
-    addresses: dict[str, str] = {}
-    reports: dict[str, list[IperfReport]] = {}
+    found = _Connections()
     more = False
     while reader.line is not None and reader.line.startswith("["):
         if match := _CONNECTED.fullmatch(reader.line):
-            addresses[match["id"]] = match["addresses"]
-            reports[match["id"]] = []
+            found.announce(match["id"], match["addresses"])
         elif match := _COLUMNS.fullmatch(reader.line):
             more = bool(match["more"].strip())
         else:
-            connection, report = _read_report(reader, more)
-            if connection not in reports and connection != "SUM":
-                reader.fail(f"a report of a connection announced above, not of [{connection}]")
-            reports.setdefault(connection, []).append(report)
+            name, report = _read_report(reader, more)
+            if name == "SUM":
+                found.announce_sum()
+            elif name not in found.open:
+                reader.fail(f"a report of a connection announced above, not of [{name}]")
+            found.open[name].append(report)
         reader.skip()
-    if not reports:
+    if not found.all:
         reader.fail("a line '[  1] local ... connected with ...'")
-    return [
-        _connection(reader, role, name, addresses.get(name, ""), window, found)
-        for name, found in reports.items()
-    ]
+    if role == "client" and len(found.all) > 1 and "SUM" not in found.open:
+        reader.fail("the report [SUM] of parallel connections", _CUT)
+    return [_whole(reader, role, *connection, window) for connection in found.all]
+
+
+class _Connections:
+    """Reports by connection. A number announced again is another connection, and has another sum."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[str, str, list[IperfReport]]] = []
+        self.open: dict[str, list[IperfReport]] = {}
+
+    def announce(self, name: str, addresses: str) -> None:
+        self.open.pop("SUM", None)
+        self.open[name] = []
+        self.all.append((name, addresses, self.open[name]))
+
+    def announce_sum(self) -> None:
+        if "SUM" not in self.open:
+            self.announce("SUM", "")
 
 
 def _read_report(reader: Reader, more: bool) -> tuple[str, IperfReport]:
@@ -112,8 +129,8 @@ def _is_csv(line: str) -> bool:
 
 
 def _read_csv(reader: Reader) -> list[Iperf2]:
-    addresses: dict[str, str] = {}
-    reports: dict[str, list[IperfReport]] = {}
+    found = _Connections()
+    seen: dict[str, str] = {}
     while reader.line is not None and _is_csv(reader.line):
         match = _CSV.fullmatch(reader.line)
         if match is None:
@@ -126,16 +143,20 @@ def _read_csv(reader: Reader) -> list[Iperf2]:
         if shortest > 0 and not bits / longest <= rate <= bits / shortest:
             reader.fail("a rate that follows from bytes and interval")
         name = "SUM" if match["id"] == "-1" else match["id"]
-        addresses[name] = f"local {match['local']} connected with {match['remote']}"
-        reports.setdefault(name, []).append(
-            IperfReport(start, end, step, bits / 8 / 2**20, rate / 1e6, "", reader.number)
-        )
+        addresses = f"local {match['local']} connected with {match['remote']}"
+        if name == "SUM":
+            found.announce_sum()
+        elif seen.get(name) != addresses:
+            seen[name] = addresses
+            found.announce(name, addresses)
+        report = IperfReport(start, end, step, bits / 8 / 2**20, rate / 1e6, "", reader.number)
+        found.open[name].append(report)
         reader.skip()
-    return [_connection(reader, "csv", name, addresses[name], None, found) for name, found in reports.items()]
+    return [_whole(reader, "csv", *connection, None) for connection in found.all]
 
 
-def _connection(
-    reader: Reader, role: str, name: str, addresses: str, window: float | None, reports: list[IperfReport]
+def _whole(
+    reader: Reader, role: str, name: str, addresses: str, reports: list[IperfReport], window: float | None
 ) -> Iperf2:
     """Tell the intervals from the total, which spans them all and stands last."""
     *intervals, total = reports or reader.fail(f"a report of connection [{name}]")
@@ -146,14 +167,14 @@ def _connection(
     if not whole:
         reader.fail(
             f"the report of [{name}] over the whole time",
-            "give iperf2's output to its last line, and for a run without -i the command above it",
+            f"{_CUT}, and for a run without -i the command above it",
         )
     return Iperf2(role, name, addresses, window, tuple(intervals), total)
 
 
 def _may_be_interval(reader: Reader, role: str, report: IperfReport) -> bool:
     """Whether the only report may be the first of several, the others having been cut off."""
-    if reader.command:
+    if "iperf" in reader.command:
         return any(word.startswith(("-i", "--interval")) for word in reader.command.split())
     # Intervals end on the second. A client that prints four decimals (2.1 and later) stops a little after it.
     return role == "client" and report.time_step_s < 0.001 and report.end_s.is_integer()

@@ -108,9 +108,9 @@ def littles_law(group: Group) -> Iterator[Finding]:
             Interval(workload.instances, workload.instances) / rate.within("1/s") * convert(1.0, "s", "us")
         )
         least, body, share = _room(percentiles)
-        (before, before_us), (last, last_us) = percentiles[-2:]
-        slope = math.log((1 - before) / (1 - last)) / math.log(last_us.high / before_us.low)
-        most = body + share * last_us.high * (slope / (slope - 1) if slope > 1 else math.inf)
+        (before, before_us), (_, last_us) = percentiles[-2:]
+        stretch = last_us.high / before_us.low if before_us.low else math.inf
+        most = body + share * last_us.high * _pareto_tail(share / (1 - before), stretch)
         needed_us = (mean_us.middle - body) / share
         if mean_us.high < least or (
             workload.duration_s and needed_us > convert(workload.duration_s, "s", "us")
@@ -136,7 +136,7 @@ def littles_law(group: Group) -> Iterator[Finding]:
 def _percentiles(group: Group) -> list[tuple[float, Interval]]:
     found = []
     for figure in group.figures:
-        if match := re.fullmatch(r"latency_p(\d+)_us", figure.quantity):
+        if match := re.fullmatch(r"latency_p(\d\d)_us", figure.quantity):
             found.append((int(match[1]) / 100, figure.printed))
     return sorted(found, key=lambda entry: entry[0])
 
@@ -150,3 +150,11 @@ def _room(percentiles: list[tuple[float, Interval]]) -> tuple[float, float, floa
         most += (p1 - p0) * faster_than.high
     last, last_us = edges[-1]
     return least + (1 - last) * last_us.low, most, 1 - last
+
+
+def _pareto_tail(share: float, stretch: float) -> float:
+    """Mean beyond a percentile in units of it, where `share` of the exchanges are `stretch` times slower."""
+    if stretch <= 1:
+        return 1.0
+    slope = math.log(1 / share) / math.log(stretch)
+    return slope / (slope - 1) if slope > 1 else math.inf

@@ -20,6 +20,7 @@ class _Claim:
     statement: str
     figures: tuple[str, ...]
     refuted_by: str
+    checks: tuple[str, ...] = ()
 
 
 def claims(slug: str, *, root: Path | None = None) -> pd.DataFrame:
@@ -36,7 +37,8 @@ def claims(slug: str, *, root: Path | None = None) -> pd.DataFrame:
     -------
     pandas.DataFrame
         `slug`, `id`, `place` (where in the message or raw file), `statement`, `figures` (tuple of the ids it
-        rests on, empty where the post gives no number), `refuted_by`.
+        rests on, empty where the post gives no number), `refuted_by`, `checks` (tuple of relations between
+        figures that a model would have to show; the experiments read them).
 
     Raises
     ------

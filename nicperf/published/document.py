@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import tomllib
 import types
@@ -52,7 +53,7 @@ class Document:
     def build(
         self, kind: type[T], table: object, header: str, nth: int = 0, given: Mapping[str, Any] | None = None
     ) -> T:
-        """Make a dataclass of a table: no key may be missing, unknown, or of another type.
+        """Make a dataclass of a table: no key may be missing, unknown or of another type, no number <= 0.
 
         Parameters
         ----------
@@ -77,6 +78,8 @@ class Document:
                 raise self.error("unknown key", header, nth, key, value, closest(key, wanted))
             if not _is_a(value, hints[key]):
                 raise self.error("wrong type", header, nth, key, value, f"give {_type_name(hints[key])}")
+            if isinstance(value, int | float) and not 0 < value < math.inf:
+                raise self.error("is not positive", header, nth, key, value, "give a number above zero")
         for key, field in wanted.items():
             if key not in table and field.default is field.default_factory is dataclasses.MISSING:
                 raise self.error("is missing", header, nth, key, None, f"add it, {_type_name(hints[key])}")

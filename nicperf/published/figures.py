@@ -24,7 +24,7 @@ COLUMNS = [
 ]
 ROLES = ("fit", "held_out", "context")
 _WORDS = {
-    "side": ("local", "remote", "both"),
+    "side": ("local", "remote"),
     "role": ROLES,
     "kind": ("measured", "setting", "derived", "count"),
 }

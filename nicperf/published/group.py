@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nicperf.errors import DataError, closest
 from nicperf.parsers import parse
 from nicperf.published.figures import figures
 from nicperf.published.interval import Interval
@@ -14,6 +15,8 @@ from nicperf.published.printed import read_printed
 from nicperf.published.source import Source, folder, source
 from nicperf.records import Iperf2
 from nicperf.units import convert
+
+_DESCRIBED = {"configuration": "configurations", "workload": "workloads", "side": "hosts"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,18 @@ def groups(slug: str, *, root: Path | None = None) -> Iterator[Group]:
     described = source(slug, root=root)
     raw = folder(slug, root=root) / "raw"
     elapsed_s = {line: time for name in described.tool_output for line, time in _elapsed_s(raw / name)}
-    for (_, workload), rows in figures(slug, root=root).groupby(["configuration", "workload"], sort=False):
+    table = figures(slug, root=root)
+    for column, described_there in _DESCRIBED.items():
+        known = getattr(described, described_there)
+        for name in sorted(set(table[column]) - set(known)):
+            raise DataError(
+                f"is named in figures.csv and not described under [{described_there}]",
+                place=str(raw.parent / "source.toml"),
+                field=column,
+                value=name,
+                cure=closest(name, known),
+            )
+    for (_, workload), rows in table.groupby(["configuration", "workload"], sort=False):
         found = tuple(_figure(row, elapsed_s) for row in rows.to_dict("records"))
         yield Group(described, str(workload), found)
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 from nicperf.units import convert, unit_named
 
 _NUMBER = r"\d{1,18}(?:\.\d{1,18})?"
-_PRINTED = re.compile(rf"~?(?P<value>{_NUMBER})(?:±(?P<spread>{_NUMBER}))?\s?(?P<unit>[^\s\d]\S*)?")
+_PRINTED = re.compile(rf"~?(?P<value>{_NUMBER})(?:±(?P<spread>{_NUMBER}))?(?P<unit> ?%| [^\s\d]\S*)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def read_printed(text: str, unit: str) -> Printed:
     match = _PRINTED.fullmatch(text)
     if match is None:
         raise ValueError(f"not a printed number: {text!r}")
-    printed_unit = unit_named(match["unit"]) if match["unit"] else unit
+    printed_unit = unit_named(match["unit"].strip()) if match["unit"] else unit
     spread = match["spread"]
     return Printed(
         convert(float(match["value"]), printed_unit, unit),
