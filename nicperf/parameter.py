@@ -66,7 +66,9 @@ class Parameter:
         if self.kind == "int" and value != int(value):
             raise self._error(value, place, "not a whole number")
         if not self.low <= value <= self.high:
-            raise self._error(value, place, "out of range", f"use {self.low:g}..{self.high:g} {self.unit}".rstrip(" 1"))
+            raise self._error(
+                value, place, "out of range", f"use {self.low:g}..{self.high:g} {self.unit}".rstrip(" 1")
+            )
         return int(value) if self.kind == "int" else float(value)
 
     def _from_text(self, text: str, place: str) -> Any:
@@ -84,13 +86,16 @@ class Parameter:
 
 def parameter(default: Any, unit: str, low: float, high: float, doc: str) -> Any:
     """Declare a bounded number as a dataclass field."""
-    return dataclasses.field(default=default, metadata={"unit": unit, "low": low, "high": high, "doc": doc, "choices": ()})
+    return dataclasses.field(
+        default=default, metadata={"unit": unit, "low": low, "high": high, "doc": doc, "choices": ()}
+    )
 
 
 def choice(default: Any, choices: tuple[Any, ...], doc: str, unit: str = "") -> Any:
     """Declare a choice among values as a dataclass field."""
     return dataclasses.field(
-        default=default, metadata={"unit": unit, "low": math.nan, "high": math.nan, "doc": doc, "choices": choices}
+        default=default,
+        metadata={"unit": unit, "low": math.nan, "high": math.nan, "doc": doc, "choices": choices},
     )
 
 

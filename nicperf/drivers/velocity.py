@@ -38,14 +38,24 @@ class VelocityNic:
     That suppression timers start as `tx_timer_starts` and `rx_timer_starts` say is a guess: no public document tells.
     """
 
-    dma_burst_dwords: int = choice(0, (0, 8, 16, 32, 64, 128, 256), "Longest DMA burst (patch 5); 0 = until empty.", unit="dwords")
-    frame_gap_ns: float = parameter(1000.0, "ns", 0.0, 20000.0, "DMA engine set-up per frame, without the bus.")
-    buffer_gap_ns: float = parameter(1000.0, "ns", 0.0, 20000.0, "DMA engine set-up per buffer after a frame's first, without the bus.")
+    dma_burst_dwords: int = choice(
+        0, (0, 8, 16, 32, 64, 128, 256), "Longest DMA burst (patch 5); 0 = until empty.", unit="dwords"
+    )
+    frame_gap_ns: float = parameter(
+        1000.0, "ns", 0.0, 20000.0, "DMA engine set-up per frame, without the bus."
+    )
+    buffer_gap_ns: float = parameter(
+        1000.0, "ns", 0.0, 20000.0, "DMA engine set-up per buffer after a frame's first, without the bus."
+    )
     tx_fifo_bytes: int = parameter(49152, "bytes", 2048, 1 << 20, "Transmit FIFO.")
     rx_fifo_bytes: int = parameter(16384, "bytes", 2048, 1 << 20, "Receive FIFO.")
     pause: bool = switch(True, "802.3x flow control, as negotiated by default.")
-    tx_timer_starts: str = choice("queue_empty", ("queue_empty", "first_pending"), "What starts the transmit suppression timer.")
-    rx_timer_starts: str = choice("first_pending", ("queue_empty", "first_pending"), "What starts the receive suppression timer.")
+    tx_timer_starts: str = choice(
+        "queue_empty", ("queue_empty", "first_pending"), "What starts the transmit suppression timer."
+    )
+    rx_timer_starts: str = choice(
+        "first_pending", ("queue_empty", "first_pending"), "What starts the receive suppression timer."
+    )
 
 
 @dataclass(frozen=True)
@@ -79,22 +89,38 @@ class VelocityDriver:
     drivers/net/via-velocity.c of Linux 2.6.32 (before) and 2.6.35 (after the series); VIA's own driver for the default thresholds and timers.
     """
 
-    rx_checksum_rule: str = choice("mainline", ("mainline", "via"), "Which received packets count as verified (patch 1).")
-    rx_align_rule: str = choice("mainline", ("mainline", "via"), "How a receive buffer is aligned to 64 bytes (patch 2).")
-    rx_buffer_address_mod_bytes: int = parameter(32, "bytes", 0, 63, "Address of a fresh receive buffer modulo 64.")
-    tx_suppress_frames: int = parameter(0, "frames", 0, 255, "Completions per transmit interrupt (patch 3); 0 = no suppression.")
-    rx_suppress_frames: int = parameter(0, "frames", 0, 255, "Arrivals per receive interrupt (patch 3); 0 = no suppression.")
+    rx_checksum_rule: str = choice(
+        "mainline", ("mainline", "via"), "Which received packets count as verified (patch 1)."
+    )
+    rx_align_rule: str = choice(
+        "mainline", ("mainline", "via"), "How a receive buffer is aligned to 64 bytes (patch 2)."
+    )
+    rx_buffer_address_mod_bytes: int = parameter(
+        32, "bytes", 0, 63, "Address of a fresh receive buffer modulo 64."
+    )
+    tx_suppress_frames: int = parameter(
+        0, "frames", 0, 255, "Completions per transmit interrupt (patch 3); 0 = no suppression."
+    )
+    rx_suppress_frames: int = parameter(
+        0, "frames", 0, 255, "Arrivals per receive interrupt (patch 3); 0 = no suppression."
+    )
     tx_timer_us: float = parameter(100.0, "us", 0.0, 4032.0, "Transmit suppression timer; 0 = none.")
     rx_timer_us: float = parameter(20.0, "us", 0.0, 4032.0, "Receive suppression timer; 0 = none.")
     napi: bool = switch(False, "NAPI poll with two passes (patch 4).")
     tx_scatter_gather: bool = switch(False, "Page fragments in the descriptor, and GSO with it (patch 6).")
     version: str = choice("1.14", ("1.14", "1.15"), "Driver version (patch 7).")
     tx_ring: int = parameter(64, "descriptors", 16, 256, "Transmit descriptors.")
-    rx_ring: int = parameter(64, "descriptors", 64, 255, "Receive descriptors, rounded down to a multiple of four.")
+    rx_ring: int = parameter(
+        64, "descriptors", 64, 255, "Receive descriptors, rounded down to a multiple of four."
+    )
     rx_copybreak_bytes: int = parameter(200, "bytes", 0, 1540, "Frames shorter than this are copied.")
     xmit_cycles: float = parameter(300.0, "cycles", 0.0, 50000.0, "Fill one descriptor.")
     xmit_buffer_cycles: float = parameter(60.0, "cycles", 0.0, 50000.0, "Map one buffer.")
-    tx_reap_cycles: float = parameter(200.0, "cycles", 0.0, 50000.0, "Take back one sent descriptor, besides freeing its skb.")
+    tx_reap_cycles: float = parameter(
+        200.0, "cycles", 0.0, 50000.0, "Take back one sent descriptor, besides freeing its skb."
+    )
     rx_reap_cycles: float = parameter(400.0, "cycles", 0.0, 50000.0, "Take one received descriptor.")
-    rx_refill_cycles: float = parameter(150.0, "cycles", 0.0, 50000.0, "Map and post one new receive buffer, besides allocating it.")
+    rx_refill_cycles: float = parameter(
+        150.0, "cycles", 0.0, 50000.0, "Map and post one new receive buffer, besides allocating it."
+    )
     poll_cycles: float = parameter(200.0, "cycles", 0.0, 50000.0, "One pass of the poll, besides its frames.")

@@ -40,13 +40,27 @@ class ParallelBus:
 
     clock_mhz: float = parameter(100 / 3, "MHz", 8.0, 533.0, "Bus clock.")
     width_bytes: int = choice(4, (4, 8), "Data bus width.", unit="bytes")
-    arbitration_clocks: int = parameter(1, "clocks", 0, 16, "Clocks from request to address phase that no transfer hides.")
-    read_latency_clocks: float = parameter(4.0, "clocks", 0.0, 64.0, "Target latency until the first word of a read.")
-    write_latency_clocks: float = parameter(1.0, "clocks", 0.0, 64.0, "Target latency until the first word of a write.")
-    register_latency_clocks: float = parameter(4.0, "clocks", 0.0, 64.0, "The NIC's latency when a register is read.")
-    latency_timer_clocks: int = parameter(64, "clocks", 8, 255, "Longest burst of a master while others may want the bus.")
-    read_line_bytes: int = choice(64, (0, 32, 64, 128, 256), "The bridge disconnects reads at this boundary; 0 never.", unit="bytes")
-    write_line_bytes: int = choice(0, (0, 32, 64, 128, 256), "The bridge disconnects writes at this boundary; 0 never.", unit="bytes")
+    arbitration_clocks: int = parameter(
+        1, "clocks", 0, 16, "Clocks from request to address phase that no transfer hides."
+    )
+    read_latency_clocks: float = parameter(
+        4.0, "clocks", 0.0, 64.0, "Target latency until the first word of a read."
+    )
+    write_latency_clocks: float = parameter(
+        1.0, "clocks", 0.0, 64.0, "Target latency until the first word of a write."
+    )
+    register_latency_clocks: float = parameter(
+        4.0, "clocks", 0.0, 64.0, "The NIC's latency when a register is read."
+    )
+    latency_timer_clocks: int = parameter(
+        64, "clocks", 8, 255, "Longest burst of a master while others may want the bus."
+    )
+    read_line_bytes: int = choice(
+        64, (0, 32, 64, 128, 256), "The bridge disconnects reads at this boundary; 0 never.", unit="bytes"
+    )
+    write_line_bytes: int = choice(
+        0, (0, 32, 64, 128, 256), "The bridge disconnects writes at this boundary; 0 never.", unit="bytes"
+    )
 
     @property
     def read_overhead_clocks(self) -> float:

@@ -21,15 +21,37 @@ class Cpu:
     """
 
     frequency_mhz: float = parameter(1400.0, "MHz", 50.0, 10000.0, "Core clock.")
-    irq_entry_cycles: float = parameter(2500.0, "cycles", 0.0, 50000.0, "Entry, exit and interrupt controller, per interrupt.")
-    irq_shared_cycles: float = parameter(400.0, "cycles", 0.0, 50000.0, "Handler of the device that shares the line, without its register read.")
-    irq_shared_read_ns: float = parameter(700.0, "ns", 0.0, 10000.0, "Status read by the handler of the device that shares the line.")
-    mmio_read_ns: float = parameter(300.0, "ns", 0.0, 10000.0, "CPU stall of a register read beyond its time on the NIC's bus.")
-    mmio_write_cycles: float = parameter(100.0, "cycles", 0.0, 50000.0, "A posted register write, seen by the CPU.")
-    softirq_cycles: float = parameter(500.0, "cycles", 0.0, 50000.0, "Raising softirqs and entering them, per activation.")
-    syscall_cycles: float = parameter(700.0, "cycles", 0.0, 50000.0, "System call entry and exit with the socket layer, per call.")
-    wakeup_cycles: float = parameter(4000.0, "cycles", 0.0, 100000.0, "Waking a blocked process and switching to it.")
-    jitter_percent: float = parameter(5.0, "%", 0.0, 50.0, "Half width of the uniform variation of every job's length.")
+    irq_entry_cycles: float = parameter(
+        2500.0, "cycles", 0.0, 50000.0, "Entry, exit and interrupt controller, per interrupt."
+    )
+    irq_shared_cycles: float = parameter(
+        400.0,
+        "cycles",
+        0.0,
+        50000.0,
+        "Handler of the device that shares the line, without its register read.",
+    )
+    irq_shared_read_ns: float = parameter(
+        700.0, "ns", 0.0, 10000.0, "Status read by the handler of the device that shares the line."
+    )
+    mmio_read_ns: float = parameter(
+        300.0, "ns", 0.0, 10000.0, "CPU stall of a register read beyond its time on the NIC's bus."
+    )
+    mmio_write_cycles: float = parameter(
+        100.0, "cycles", 0.0, 50000.0, "A posted register write, seen by the CPU."
+    )
+    softirq_cycles: float = parameter(
+        500.0, "cycles", 0.0, 50000.0, "Raising softirqs and entering them, per activation."
+    )
+    syscall_cycles: float = parameter(
+        700.0, "cycles", 0.0, 50000.0, "System call entry and exit with the socket layer, per call."
+    )
+    wakeup_cycles: float = parameter(
+        4000.0, "cycles", 0.0, 100000.0, "Waking a blocked process and switching to it."
+    )
+    jitter_percent: float = parameter(
+        5.0, "%", 0.0, 50.0, "Half width of the uniform variation of every job's length."
+    )
 
 
 @dataclass(frozen=True)
@@ -45,6 +67,10 @@ class Memory:
     """
 
     last_cache_bytes: int = parameter(1 << 20, "bytes", 0, 1 << 30, "Capacity of the last cache level.")
-    copy_cached_cycles_per_byte: float = parameter(0.68, "cycles/byte", 0.0, 50.0, "Copy from a cached source.")
+    copy_cached_cycles_per_byte: float = parameter(
+        0.68, "cycles/byte", 0.0, 50.0, "Copy from a cached source."
+    )
     copy_cold_cycles_per_byte: float = parameter(1.2, "cycles/byte", 0.0, 50.0, "Copy from memory.")
-    checksum_cycles_per_byte: float = parameter(0.3, "cycles/byte", 0.0, 50.0, "Summing bytes while they are copied, on top of the copy.")
+    checksum_cycles_per_byte: float = parameter(
+        0.3, "cycles/byte", 0.0, 50.0, "Summing bytes while they are copied, on top of the copy."
+    )

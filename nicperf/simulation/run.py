@@ -101,9 +101,13 @@ class Run:
         for i, side in enumerate(SIDES):
             busy_s = float(self._block("other", i)[: len(CONTEXTS)].sum()) * 1e-12
             out[f"cpu_percent_{side}"] = 100 * busy_s / seconds
-            out[f"service_demand_us_per_kb_{side}"] = busy_s * 1e6 / (received / 1024) if received else float("nan")
+            out[f"service_demand_us_per_kb_{side}"] = (
+                busy_s * 1e6 / (received / 1024) if received else float("nan")
+            )
             out[f"interrupts_per_s_{side}"] = self._host(i, "interrupts") / seconds
-            out[f"bus_percent_{side}"] = 100 * float(self._block("bus", i)[: len(USES)].sum()) * 1e-12 / seconds
+            out[f"bus_percent_{side}"] = (
+                100 * float(self._block("bus", i)[: len(USES)].sum()) * 1e-12 / seconds
+            )
             out[f"dma_gap_percent_{side}"] = 100 * self._device(i, "gap_ps") * 1e-12 / seconds
         out["frames_per_s"] = self.data_frames / seconds
         out["wire_percent"] = 100 * self._device(0, "wire_busy_ps") * 1e-12 / seconds
@@ -172,8 +176,12 @@ class Run:
         received = self._slices("host", 1)[:, HOST_COUNTERS.index("received_bytes")]
         data["throughput_mbit_s"] = received * 8e-6 / step_s
         for i, side in enumerate(SIDES):
-            data[f"cpu_percent_{side}"] = self._slices("other", i)[:, : len(CONTEXTS)].sum(axis=1) * 1e-10 / step_s
-            data[f"interrupts_per_s_{side}"] = self._slices("host", i)[:, HOST_COUNTERS.index("interrupts")] / step_s
+            data[f"cpu_percent_{side}"] = (
+                self._slices("other", i)[:, : len(CONTEXTS)].sum(axis=1) * 1e-10 / step_s
+            )
+            data[f"interrupts_per_s_{side}"] = (
+                self._slices("host", i)[:, HOST_COUNTERS.index("interrupts")] / step_s
+            )
         return pd.DataFrame(data)
 
     @cached_property

@@ -55,7 +55,9 @@ def parameters(driver: str = "velocity") -> dict[str, Parameter]:
         Unknown driver.
     """
     if driver not in GROUPS:
-        raise ScenarioError("unknown driver", place="scenario", field="driver", value=driver, cure=closest(driver, GROUPS))
+        raise ScenarioError(
+            "unknown driver", place="scenario", field="driver", value=driver, cure=closest(driver, GROUPS)
+        )
     return {name: p for group, cls in GROUPS[driver].items() for name, p in parameters_of(group, cls).items()}
 
 
@@ -129,27 +131,41 @@ def scenario(
     known = parameters(driver)
     if workload not in WORKLOADS:
         raise ScenarioError(
-            "unknown workload", place="scenario", field="workload", value=workload, cure=closest(workload, WORKLOADS)
+            "unknown workload",
+            place="scenario",
+            field="workload",
+            value=workload,
+            cure=closest(workload, WORKLOADS),
         )
     for field, value in (("duration_s", duration_s), ("warmup_s", warmup_s)):
         if not 0 <= value <= 3600:
-            raise ScenarioError("out of range", place="scenario", field=field, value=value, cure="use 0..3600 s")
+            raise ScenarioError(
+                "out of range", place="scenario", field=field, value=value, cure="use 0..3600 s"
+            )
     if slices < 1:
-        raise ScenarioError("out of range", place="scenario", field="slices", value=slices, cure="use 1 or more")
+        raise ScenarioError(
+            "out of range", place="scenario", field="slices", value=slices, cure="use 1 or more"
+        )
     plain: dict[str, Any] = {}
     sided: dict[str, Any] = {}
     for name, value in (params or {}).items():
         side, rest = split_side(name)
         if rest not in known:
-            raise ScenarioError("unknown parameter", place="scenario", field=name, value=value, cure=closest(rest, known))
+            raise ScenarioError(
+                "unknown parameter", place="scenario", field=name, value=value, cure=closest(rest, known)
+            )
         checked = known[rest].check(value)
         if side:
             sided[name] = checked
         else:
             plain |= {f"{s}.{rest}": checked for s in SIDES}
     settings = {**plain, **sided}
-    _check_together(workload, {**{f"{s}.{n}": p.default for s in SIDES for n, p in known.items()}, **settings})
-    return Scenario(driver, workload, tuple(sorted(settings.items())), int(seed), warmup_s, duration_s, slices)
+    _check_together(
+        workload, {**{f"{s}.{n}": p.default for s in SIDES for n, p in known.items()}, **settings}
+    )
+    return Scenario(
+        driver, workload, tuple(sorted(settings.items())), int(seed), warmup_s, duration_s, slices
+    )
 
 
 def _check_together(workload: str, value: Mapping[str, Any]) -> None:
@@ -158,12 +174,18 @@ def _check_together(workload: str, value: Mapping[str, Any]) -> None:
         if value[f"local.{name}"] != value[f"remote.{name}"]:
             raise ScenarioError(
                 f"the other side has {value[f'remote.{name}']!r}",
-                place="scenario", field=f"local.{name}", value=value[f"local.{name}"], cure=f"set {name} for both sides",
+                place="scenario",
+                field=f"local.{name}",
+                value=value[f"local.{name}"],
+                cure=f"set {name} for both sides",
             )
     if workload == "udp_stream" and value["local.workload.message_bytes"] > 65507:
         raise ScenarioError(
-            "longer than a UDP datagram", place="scenario", field="workload.message_bytes",
-            value=value["local.workload.message_bytes"], cure="use at most 65507",
+            "longer than a UDP datagram",
+            place="scenario",
+            field="workload.message_bytes",
+            value=value["local.workload.message_bytes"],
+            cure="use at most 65507",
         )
 
 

@@ -13,19 +13,45 @@ class Stack:
 
     skb_alloc_cycles: float = parameter(500.0, "cycles", 0.0, 50000.0, "Allocate an sk_buff and its head.")
     skb_free_cycles: float = parameter(300.0, "cycles", 0.0, 50000.0, "Free an sk_buff and its head.")
-    page_cycles: float = parameter(250.0, "cycles", 0.0, 50000.0, "Take or give back a page or a reference to one.")
-    sendpage_cycles: float = parameter(1400.0, "cycles", 0.0, 50000.0, "Pass one page from the page cache to the socket (sendfile), besides copies.")
-    tcp_output_cycles: float = parameter(2500.0, "cycles", 0.0, 50000.0, "Send one TCP segment, super-packet or ACK, besides its sk_buff.")
+    page_cycles: float = parameter(
+        250.0, "cycles", 0.0, 50000.0, "Take or give back a page or a reference to one."
+    )
+    sendpage_cycles: float = parameter(
+        1400.0,
+        "cycles",
+        0.0,
+        50000.0,
+        "Pass one page from the page cache to the socket (sendfile), besides copies.",
+    )
+    tcp_output_cycles: float = parameter(
+        2500.0, "cycles", 0.0, 50000.0, "Send one TCP segment, super-packet or ACK, besides its sk_buff."
+    )
     tcp_input_cycles: float = parameter(2500.0, "cycles", 0.0, 50000.0, "Receive one TCP segment or ACK.")
-    udp_cycles: float = parameter(800.0, "cycles", 0.0, 50000.0, "Send or receive one UDP datagram, besides its fragments.")
-    ip_output_cycles: float = parameter(400.0, "cycles", 0.0, 50000.0, "Route, header and neighbour, per packet.")
+    udp_cycles: float = parameter(
+        800.0, "cycles", 0.0, 50000.0, "Send or receive one UDP datagram, besides its fragments."
+    )
+    ip_output_cycles: float = parameter(
+        400.0, "cycles", 0.0, 50000.0, "Route, header and neighbour, per packet."
+    )
     ip_input_cycles: float = parameter(500.0, "cycles", 0.0, 50000.0, "IP receive, per packet.")
-    ip_fragment_cycles: float = parameter(200.0, "cycles", 0.0, 50000.0, "Build one more fragment of a datagram.")
-    ip_reassemble_cycles: float = parameter(400.0, "cycles", 0.0, 50000.0, "Queue one fragment for reassembly.")
-    gso_segment_cycles: float = parameter(500.0, "cycles", 0.0, 50000.0, "Cut one segment off a super-packet, besides its sk_buff.")
-    qdisc_cycles: float = parameter(250.0, "cycles", 0.0, 50000.0, "Enqueue and dequeue at the device queue, per packet.")
-    netif_rx_cycles: float = parameter(200.0, "cycles", 0.0, 50000.0, "Pass a frame to the backlog of this CPU and take it out.")
-    fragment_bytes: int = parameter(4096, "bytes", 128, 65536, "Size of a page fragment that holds payload (scatter-gather).")
+    ip_fragment_cycles: float = parameter(
+        200.0, "cycles", 0.0, 50000.0, "Build one more fragment of a datagram."
+    )
+    ip_reassemble_cycles: float = parameter(
+        400.0, "cycles", 0.0, 50000.0, "Queue one fragment for reassembly."
+    )
+    gso_segment_cycles: float = parameter(
+        500.0, "cycles", 0.0, 50000.0, "Cut one segment off a super-packet, besides its sk_buff."
+    )
+    qdisc_cycles: float = parameter(
+        250.0, "cycles", 0.0, 50000.0, "Enqueue and dequeue at the device queue, per packet."
+    )
+    netif_rx_cycles: float = parameter(
+        200.0, "cycles", 0.0, 50000.0, "Pass a frame to the backlog of this CPU and take it out."
+    )
+    fragment_bytes: int = parameter(
+        4096, "bytes", 128, 65536, "Size of a page fragment that holds payload (scatter-gather)."
+    )
     backlog_packets: int = parameter(1000, "packets", 1, 4096, "netdev_max_backlog.")
     qdisc_packets: int = parameter(1000, "packets", 1, 4096, "txqueuelen.")
 
@@ -40,22 +66,38 @@ class Sockets:
     sk_buffs (truesize) is inside. UDP buffers are the kernel's figures and are charged with truesize per packet.
     """
 
-    tcp_send_buffer_bytes: int = parameter(393216, "bytes", 4096, 1 << 24, "Payload that a TCP sender may have queued and unacknowledged.")
-    tcp_window_bytes: int = parameter(262144, "bytes", 4096, 1 << 24, "Payload that a TCP receiver offers to hold.")
+    tcp_send_buffer_bytes: int = parameter(
+        393216, "bytes", 4096, 1 << 24, "Payload that a TCP sender may have queued and unacknowledged."
+    )
+    tcp_window_bytes: int = parameter(
+        262144, "bytes", 4096, 1 << 24, "Payload that a TCP receiver offers to hold."
+    )
     tcp_timestamps: bool = switch(True, "TCP timestamp option: 12 bytes in every segment.")
     udp_send_buffer_bytes: int = parameter(107520, "bytes", 2304, 1 << 24, "SO_SNDBUF of the UDP sender.")
-    udp_receive_buffer_bytes: int = parameter(108544, "bytes", 2304, 1 << 24, "SO_RCVBUF of the UDP receiver.")
-    tx_truesize_bytes: int = parameter(1768, "bytes", 256, 65536, "Memory charged to the socket per full fragment sent.")
-    rx_truesize_bytes: int = parameter(1896, "bytes", 256, 65536, "Memory charged to the socket per frame received.")
-    super_packet_bytes: int = parameter(65160, "bytes", 1448, 65536, "Most payload that GSO puts into one packet.")
+    udp_receive_buffer_bytes: int = parameter(
+        108544, "bytes", 2304, 1 << 24, "SO_RCVBUF of the UDP receiver."
+    )
+    tx_truesize_bytes: int = parameter(
+        1768, "bytes", 256, 65536, "Memory charged to the socket per full fragment sent."
+    )
+    rx_truesize_bytes: int = parameter(
+        1896, "bytes", 256, 65536, "Memory charged to the socket per frame received."
+    )
+    super_packet_bytes: int = parameter(
+        65160, "bytes", 1448, 65536, "Most payload that GSO puts into one packet."
+    )
     rto_us: float = parameter(200000.0, "us", 1000.0, 1e7, "Retransmission timeout.")
-    delayed_ack_us: float = parameter(40000.0, "us", 100.0, 1e6, "How long a single segment may wait for its ACK.")
+    delayed_ack_us: float = parameter(
+        40000.0, "us", 100.0, 1e6, "How long a single segment may wait for its ACK."
+    )
 
 
 @dataclass(frozen=True)
 class Workload:
     """What the two netperf processes ask of their sockets."""
 
-    message_bytes: int = parameter(16384, "bytes", 1, 1 << 20, "Bytes per send call (UDP: per datagram, at most 65507).")
+    message_bytes: int = parameter(
+        16384, "bytes", 1, 1 << 20, "Bytes per send call (UDP: per datagram, at most 65507)."
+    )
     send_buffers: int = parameter(2, "buffers", 1, 4096, "Distinct send buffers that netperf cycles through.")
     receive_bytes: int = parameter(87380, "bytes", 1, 1 << 24, "Bytes asked for per receive call.")
