@@ -8,7 +8,7 @@ from nicperf.engine._queue cimport queue_init, queue_next_ps, queue_next_slot, q
 from nicperf.engine._server cimport server_dispatch
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._frames cimport frames_init, frames_t
-from nicperf.stack._host cimport EVENTS_PER_HOST, LATENCY_BUCKETS, Host, host_stats_t
+from nicperf.stack._host cimport EVENTS_PER_HOST, LATENCY_BUCKETS, host_stats_t
 from nicperf.stack._tcp cimport TcpReceiver, TcpSender
 from nicperf.stack._udp cimport UdpReceiver, UdpSender
 
@@ -19,9 +19,11 @@ cdef enum:
     DEVICE_STATS = sizeof(velocity_stats_t) // 8
     BUS_STATS = sizeof(bus_stats_t) // 8
     LEDGER = CONTEXTS * OPERATIONS
+    QUEUES = 6
     OTHER_STATS = 5                     # busy per context, preemptions, events
     ROW = HOST_STATS + DEVICE_STATS + BUS_STATS + 2 * LEDGER + OTHER_STATS
 
+QUEUE_NAMES = ("qdisc", "tx_ring", "tx_fifo", "rx_fifo", "rx_ring", "backlog")
 WIDTHS = {"host": HOST_STATS, "device": DEVICE_STATS, "bus": BUS_STATS, "ledger_ps": LEDGER, "ledger_calls": LEDGER, "other": OTHER_STATS}
 
 
@@ -178,15 +180,28 @@ cdef class Simulation:
             if at_ps > until_ps:
                 self.q.now_ps = until_ps
                 return 0
-            if self.events < trace.shape[0]:
-                trace[self.events, 0] = at_ps
-                trace[self.events, 1] = slot
-            self.events += 1
             self.q.now_ps = at_ps
             if slot < EVENTS_PER_HOST:
                 self.local.event(slot)
             else:
                 self.remote.event(slot - EVENTS_PER_HOST)
+            if self.events < trace.shape[0]:
+                self._record(&trace[self.events, 0], at_ps, slot)
+            self.events += 1
+
+    cdef void _record(self, int64_t* row, int64_t at_ps, int32_t slot) noexcept nogil:
+        row[0] = at_ps
+        row[1] = slot
+        self._lengths(self.local, row + 2)
+        self._lengths(self.remote, row + 2 + QUEUES)
+
+    cdef void _lengths(self, VelocityHost h, int64_t* row) noexcept nogil:
+        row[0] = h.qdisc_count
+        row[1] = h.p.tx_ring - h.tx_free
+        row[2] = h.tx_fifo.count
+        row[3] = h.rx_fifo.count
+        row[4] = h.rx_done
+        row[5] = h.backlog.count
 
     cdef int _snapshot(self, VelocityHost h, int64_t* row) noexcept nogil:
         cdef int32_t i
@@ -217,12 +232,13 @@ cdef class Simulation:
             Counters of (local, remote) at the end of the warm-up and of each slice; columns as in `WIDTHS`.
         latency : uint64 array, shape (2, LATENCY_BUCKETS)
             Data frames delivered after the warm-up, by time since the driver posted them.
-        trace : int64 array, shape (n, 2)
-            Time in ps and slot of the first `trace_events` events.
+        trace : int64 array, shape (n, 14)
+            Of each of the first `trace_events` events: time in ps, slot, and after it the lengths of the local and the remote
+            host's queues, as in `QUEUE_NAMES`.
         """
         rows = np.empty((slices + 1, 2, ROW), dtype=np.int64)
         latency = np.zeros((2, LATENCY_BUCKETS), dtype=np.uint64)
-        trace = np.empty((trace_events, 2), dtype=np.int64)
+        trace = np.empty((trace_events, 2 + 2 * QUEUES), dtype=np.int64)
         cdef int64_t[:, :, ::1] out = rows
         cdef int64_t[:, ::1] record = trace
         cdef int32_t i, b
