@@ -11,7 +11,8 @@ BELOW = {
     "engine": BASE,
     "parts": BASE | {"engine"},
     "packets": BASE | {"engine"},
-    "drivers": BASE | {"engine", "parts", "packets"},
+    "drivers": BASE
+    | {"engine", "parts", "packets", "stack"},  # a driver plugs into the host that stack declares
     "stack": BASE | {"engine", "parts", "packets"},
     "simulation": BASE | MODEL,
     "analytic": {"errors", "tables", "units"},
@@ -23,7 +24,8 @@ BELOW = {
 }
 BELOW["charts"] = BELOW["experiments"] | {"experiments", "nicperf"}  # "nicperf" is the public face
 BELOW["report"] = BELOW["charts"] | {"charts"}
-BELOW["cli"] = BELOW["report"] | {"report"}
+BELOW["layout"] = BASE
+BELOW["cli"] = BELOW["report"] | {"report", "layout"}
 FROM = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+c?import\s+(?:\(([^)]*)\)|(.*))", re.M)
 PLAIN = re.compile(r"""^\s*c?import\s+([\w.]+)|import_module\(\s*["']([\w.]+)""", re.M)
 

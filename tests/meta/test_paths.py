@@ -23,5 +23,7 @@ def test_named_paths_exist(root: Path, document: str) -> None:
 
 
 def test_checker_sees_a_missing_path(root: Path) -> None:
-    text = "`nicperf/gone.py` `data/<slug>/nothing.csv` [x](docs/gone.png) `LICENSE/` `nicperf/` [y](Makefile)"
+    text = (
+        "`nicperf/gone.py` `data/<slug>/nothing.csv` [x](docs/gone.png) `LICENSE/` `nicperf/` [y](Makefile)"
+    )
     assert problems(text, root) == ["nicperf/gone.py", "data/<slug>/nothing.csv", "docs/gone.png"]
