@@ -1,10 +1,19 @@
 """nicperf: executable models of NIC driver data paths, set beside published measurements."""
 
+import sys
 from importlib import import_module, metadata
+from types import ModuleType
 from typing import Any
 
-# Public name -> module that defines it. Loaded on first use, because pandas alone takes a second to import.
-_HOME: dict[str, str] = {}
+# Public name -> module that defines it. Loaded on first use: pandas alone takes a second to import.
+_HOME = {
+    "consistency": "nicperf.published",
+    "experiment": "nicperf.experiments",
+    "experiments": "nicperf.experiments",
+    "parameters": "nicperf.simulation",
+    "parse": "nicperf.parsers",
+    "simulate": "nicperf.simulation",
+}
 
 __all__ = ["__version__"]
 __all__ += _HOME
@@ -23,3 +32,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Face(ModuleType):
+    def __setattr__(self, name: str, value: Any) -> None:
+        # The import of the package `nicperf.experiments` would put it in the place of the public function.
+        if name in _HOME and isinstance(value, ModuleType):
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Face

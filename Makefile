@@ -1,0 +1,73 @@
+# Each target stands alone on a fresh clone: it first builds the environment it needs, and reuses what is there.
+# The environment is the active one ($VIRTUAL_ENV, or a conda environment other than base), otherwise .venv.
+# NICPERF_CHECKED=1 compiles with bounds and overflow checks, in a build folder of its own.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help env report test lab lint clean
+SHELL := /bin/sh
+.SHELLFLAGS := -eu -c
+
+CONDA_ENV := $(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX))
+PREFIX := $(patsubst $(CURDIR)/.venv,.venv,$(or $(VIRTUAL_ENV),$(CONDA_ENV),.venv))
+PYTHON := $(PREFIX)/bin/python
+export PATH := $(abspath $(PREFIX))/bin:$(PATH)
+export UV_PYTHON := $(abspath $(PYTHON))
+
+# Pins go into our own .venv only: whoever brings an environment keeps its versions where they satisfy pyproject.toml.
+REQUIREMENTS := $(if $(filter .venv,$(PREFIX)),-r constraints.txt,--group dev)
+FLAVOUR := $(if $(NICPERF_CHECKED),checked,fast)
+BUILD_checked := -Cbuild-dir=build/checked -Csetup-args=-Dchecked=true
+STAMP := build/env/$(FLAVOUR)$(subst /,-,$(PREFIX))
+BASE_PYTHON = $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$python && break; done)
+
+# test || $(call missing,what,Debian packages)
+missing = { echo "nicperf needs $(1). On Debian or Ubuntu: apt-get install $(2)" >&2; exit 1; }
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s%s\n", $$1, $$2 }' Makefile
+
+env: $(STAMP) ## create the environment and compile (the other targets do it by themselves)
+	@# An import recompiles what was edited, before parallel workers would all try to.
+	@$(PYTHON) -c 'import nicperf'
+
+report: env ## execute the notebooks and write the HTML report
+	@$(PYTHON) -m nicperf.report build
+
+test: env ## run all tests, and every notebook against its stored outputs
+	@$(PYTHON) -m pytest
+	@$(PYTHON) -m pytest --nbval --nbval-current-env -n 2 --dist loadscope notebooks
+
+lab: env ## open the notebooks in JupyterLab
+	@$(PYTHON) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
+
+lint: env ## check style, format and types
+	@ruff check
+	@ruff format --check
+	@cython-lint nicperf
+	@mypy
+
+clean: ## remove what the targets made
+	rm -rf build report .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	@test -n "$(BASE_PYTHON)" || $(call missing,Python 3.11 or newer,python3 python3-venv python3-dev)
+	@$(BASE_PYTHON) -c "import ensurepip" || $(call missing,the venv module of $(BASE_PYTHON),python3-venv)
+	@echo "nicperf: creating .venv with $(BASE_PYTHON)"
+	@rm -rf .venv build/env
+	@$(BASE_PYTHON) -m venv .venv
+
+$(STAMP): $(PYTHON) pyproject.toml constraints.txt meson.build meson.options nicperf/meson.build
+	@command -v $(firstword $(CC)) >/dev/null || $(call missing,a C compiler ($(CC)),build-essential)
+	@$(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' \
+		|| $(call missing,the C headers of Python,python3-dev)
+	@# One environment imports one build: the stamp of another flavour or interpreter is void from here on.
+	@rm -rf build/env
+	@command -v uv >/dev/null || $(PYTHON) -m pip install -q uv || echo "nicperf: no uv to be had, pip takes longer"
+	@if command -v uv >/dev/null; then install="uv pip install -q"; else install="$(PYTHON) -m pip install -q"; fi; \
+	echo "nicperf: installing packages into $(PREFIX)"; \
+	$$install $(REQUIREMENTS); \
+	echo "nicperf: compiling ($(FLAVOUR) build)"; \
+	$$install --no-build-isolation $(BUILD_$(FLAVOUR)) -e .
+	@mkdir -p $(@D) && touch $@

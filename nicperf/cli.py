@@ -1,0 +1,260 @@
+"""The `nicperf` command: what the library answers, on the command line.
+
+Words and flags are those of the library, the same for every command. The exit status is 0 only when what was
+asked for was done. 2 means wrong input: one line on standard error says where, and how to mend it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import nicperf
+from nicperf.errors import NicperfError, closest
+from nicperf.layout import LAYOUTS, as_table, print_frame, print_json, stacked
+
+# pandas and what stands on it are imported by the commands that need them, so that help comes at once.
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+nic: Any = nicperf  # its names arrive on first use, which type checkers cannot follow
+
+
+class InputError(click.ClickException):
+    """Wrong input, told in one line."""
+
+    exit_code = 2
+
+
+class Commands(click.Group):
+    """A group that suggests close names and turns errors about input into one line."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            ctx.fail(f"no such command: {name!r}; {closest(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except NicperfError as error:
+            raise InputError(" ".join(str(error).split())) from error
+
+
+def settings(ctx: click.Context, param: click.Parameter, pairs: Sequence[str]) -> dict[str, Any]:
+    """Turn `name=value` words into a mapping; the model checks names and ranges."""
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        if not (name and text):
+            raise click.BadParameter(f"{pair!r} is not of the form name=value")
+        if name in values:
+            raise click.BadParameter(f"{name} is set twice")
+        values[name] = value_of(text)
+    return values
+
+
+def value_of(text: str) -> bool | int | float | str:
+    """Read a switch, a whole number, a number, or else a word."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+slug_argument = click.argument("slug")
+any_slug_argument = click.argument("slug", required=False)
+format_option = click.option(
+    "--format",
+    "layout",
+    type=click.Choice(LAYOUTS),
+    default="table",
+    show_default=True,
+    help="Layout of the output; csv and json have every column.",
+)
+write_option = click.option("--write", is_flag=True, help="Keep the result in the experiment's data folder.")
+
+# Columns of a table; csv and json have all.
+SHOWN = {
+    "parameters": ["name", "value", "unit", "origin", "low", "high"],
+    "figures": ["id", "value", "unit", "role"],
+    "claims": ["id", "statement"],
+    "ledger": ["id", "role", "published", "predicted", "unit", "error_percent", "verdict"],
+}
+
+
+def of_each_model(slug: str | None, answer: Callable[[Any], DataFrame]) -> DataFrame:
+    """Ask one experiment, or each that has a model."""
+    from nicperf.experiments.config_reader import available
+
+    return stacked({name: answer(nic.experiment(name)) for name in ([slug] if slug else available())}, "slug")
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="nicperf")
+def main() -> None:
+    """Executable models of NIC driver data paths, set beside published measurements."""
+
+
+@main.command("list")
+@format_option
+def list_(layout: str) -> None:
+    """List the experiments."""
+    import pandas as pd
+
+    from nicperf import published
+    from nicperf.experiments.config_reader import available
+
+    rows = [
+        {
+            "slug": slug,
+            "title": published.source(slug).title,
+            "figures": len(published.figures(slug)),
+            "claims": len(published.claims(slug)),
+            "model": slug in available(),
+        }
+        for slug in published.slugs()
+    ]
+    print_frame(pd.DataFrame(rows), layout)
+
+
+@main.command()
+@slug_argument
+@format_option
+def show(slug: str, layout: str) -> None:
+    """Show what an experiment consists of; as csv, its figures."""
+    from tabulate import tabulate
+
+    from nicperf import published
+    from nicperf.experiments.config_reader import available
+
+    source, figures = published.source(slug), published.figures(slug)
+    if layout == "csv":
+        print_frame(figures, layout)
+        return
+    parts: dict[str, Any] = {
+        "configurations": source.configurations,
+        "workloads": {name: workload.command for name, workload in source.workloads.items()},
+    }
+    if slug in available():
+        parts["parameters"] = nic.experiment(slug).parameters
+    parts |= {"figures": figures, "claims": published.claims(slug)}
+    if layout == "json":
+        print_json({"slug": slug, "title": source.title, **parts})
+        return
+    click.echo(f"{slug}: {source.title}")
+    for name, part in parts.items():
+        listed = part.items() if isinstance(part, Mapping) else None
+        text = tabulate(listed, tablefmt="plain") if listed else as_table(part, SHOWN[name])
+        click.echo(f"\n{name}\n{text}")
+
+
+@main.command()
+@slug_argument
+@click.argument("configuration")
+@click.argument("workload")
+@click.option(
+    "--set", "values", multiple=True, metavar="NAME=VALUE", callback=settings, help="Change a parameter."
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random streams."
+)
+@format_option
+def simulate(
+    slug: str, configuration: str, workload: str, values: dict[str, Any], seed: int, layout: str
+) -> None:
+    """Run the model once: summary and binding resource."""
+    import pandas as pd
+
+    run = nic.experiment(slug).simulate(configuration, workload, seed=seed, **values)
+    result = {**run.summary, "binding": run.binding}
+    if layout == "json":
+        asked = {
+            "slug": slug,
+            "configuration": configuration,
+            "workload": workload,
+            "seed": seed,
+            "set": values,
+        }
+        print_json({**asked, **result})
+    else:
+        print_frame(pd.DataFrame({"quantity": result.keys(), "value": result.values()}), layout)
+
+
+@main.command()
+@any_slug_argument
+@write_option
+@format_option
+def ledger(slug: str | None, write: bool, layout: str) -> None:
+    """Figures and claims beside predictions, with verdicts."""
+
+    def answer(exp: Any) -> DataFrame:
+        if write:
+            exp.record_verdicts()
+        return exp.ledger(progress=sys.stderr.isatty())
+
+    print_frame(of_each_model(slug, answer), layout, SHOWN["ledger"])
+
+
+@main.command()
+@any_slug_argument
+@format_option
+def consistency(slug: str | None, layout: str) -> None:
+    """Recompute the arithmetic of the published figures."""
+    print_frame(nic.consistency(slug), layout)
+
+
+@main.command()
+@click.argument("file")
+@format_option
+def parse(file: str, layout: str) -> None:
+    """Read what a tool printed; FILE may be - for standard input."""
+    records = nic.parse(sys.stdin.read() if file == "-" else file)
+    frames = {number: record.to_frame() for number, record in enumerate(records, 1)}
+    print_frame(stacked(frames, "record"), layout)
+
+
+@main.command()
+@slug_argument
+@write_option
+@format_option
+def calibrate(slug: str, write: bool, layout: str) -> None:
+    """Fit the free parameters to the figures of role fit."""
+    fit = nic.experiment(slug).calibrate(write=write, progress=sys.stderr.isatty())
+    if layout == "json":
+        names = ["slug", "cost", "figures_per_parameter", "parameters", "residuals", "inseparable"]
+        print_json({name: getattr(fit, name) for name in names})
+        return
+    print_frame(fit.parameters, layout)
+    if layout == "table":
+        for sentence in fit.inseparable:
+            click.echo(sentence)
+
+
+@main.command()
+@slug_argument
+@format_option
+def ablation(slug: str, layout: str) -> None:
+    """Each patch alone, and all in order."""
+    print_frame(nic.experiment(slug).ablation(progress=sys.stderr.isatty()), layout)
+
+
+@main.command()
+@click.option("--output", default="report", show_default=True, help="Folder to write.")
+def report(output: str) -> None:
+    """Execute the notebooks and write the HTML report."""
+    from nicperf.report import build
+
+    build(output, say=click.echo)
+
+
+if __name__ == "__main__":
+    main()

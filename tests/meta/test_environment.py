@@ -1,0 +1,50 @@
+"""conda and pip users get the same requirements."""
+
+import tomllib
+from pathlib import Path
+
+import yaml
+from packaging.requirements import Requirement
+from rattler import MatchSpec
+
+# What pip users bring along or cannot get from an index.
+CONDA_ONLY = {"python", "c-compiler", "make", "pip", "uv"}
+
+
+def requirements(lines: list[str]) -> dict[str, str]:
+    return {r.name: str(r.specifier) for r in map(Requirement, lines)}
+
+
+def problems(pyproject: dict, environment: dict) -> list[str]:
+    groups = pyproject["dependency-groups"].values()
+    named = [line for group in groups for line in group if isinstance(line, str)]
+    wanted = requirements(pyproject["project"]["dependencies"] + named)
+    plain = [line for line in environment["dependencies"] if isinstance(line, str)]
+    by_pip = [line for part in environment["dependencies"] if isinstance(part, dict) for line in part["pip"]]
+    for line in plain:
+        MatchSpec(line, strict=True)
+    found = requirements([line for line in plain if Requirement(line).name not in CONDA_ONLY] + by_pip)
+    differ = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
+    python = requirements(plain)["python"] == pyproject["project"]["requires-python"]
+    return differ + ([] if python else ["python"])
+
+
+def read(root: Path) -> tuple[dict, dict]:
+    pyproject = tomllib.loads((root / "pyproject.toml").read_text())
+    return pyproject, yaml.safe_load((root / "environment.yml").read_text())
+
+
+def test_environment_equals_pyproject(root: Path) -> None:
+    assert problems(*read(root)) == []
+
+
+def test_build_group_equals_build_system(root: Path) -> None:
+    pyproject, _ = read(root)
+    assert set(pyproject["build-system"]["requires"]) <= set(pyproject["dependency-groups"]["build"])
+
+
+def test_checker_sees_a_difference(root: Path) -> None:
+    pyproject, environment = read(root)
+    pyproject["project"]["dependencies"].append("zstandard>=0.22")
+    environment["dependencies"].append("numpy>=9.9")
+    assert problems(pyproject, environment) == ["numpy", "zstandard"]

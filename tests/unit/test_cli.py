@@ -1,0 +1,171 @@
+"""The command line: its words, its layouts, and its refusals."""
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner, Result
+
+import nicperf
+from nicperf import published
+from nicperf.cli import main, value_of
+from nicperf.errors import ScenarioError
+
+
+def run(*words: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(main, words, input=text)
+
+
+def answer(*words: str, text: str | None = None) -> Any:
+    """What a command says in JSON, and that it succeeds."""
+    result = run(*words, "--format", "json", text=text)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+class FakeExperiment:
+    """Remembers what it was asked, and answers with numbers that are easy to recognise."""
+
+    asked: tuple[Any, ...] = ()
+
+    def simulate(self, configuration: str, workload: str, seed: int, **values: Any) -> Any:
+        if configuration != "napi":
+            raise ScenarioError(
+                "unknown configuration", field="configuration", value=configuration, cure="use napi"
+            )
+        self.asked = (workload, seed, values)
+        return SimpleNamespace(summary={"throughput_mbit_s": 640.25, "wire_percent": math.nan}, binding="bus")
+
+    def ledger(self, progress: bool) -> pd.DataFrame:
+        columns = "id role published predicted unit error_percent verdict why".split()
+        return pd.DataFrame(
+            [["a.b", "fit", 641.77, math.nan, "Mbit/s", -0.5, "reproduced", "near"]], columns=columns
+        )
+
+    def record_verdicts(self) -> None:
+        self.asked = ("recorded",)
+
+    def calibrate(self, write: bool, progress: bool) -> Any:
+        self.asked = ("calibrated", write)
+        frame = pd.DataFrame({"name": ["bus.read_latency_clocks"], "value": [9.5]})
+        return SimpleNamespace(
+            slug="x-2000",
+            cost=1.5,
+            figures_per_parameter=2.0,
+            parameters=frame,
+            residuals=frame,
+            inseparable=("a, b",),
+        )
+
+    def ablation(self, progress: bool) -> pd.DataFrame:
+        return pd.DataFrame({"patch": ["sg"], "change": [-80.0]})
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeExperiment:
+    exp = FakeExperiment()
+    monkeypatch.setattr(nicperf, "experiment", lambda slug: exp, raising=False)
+    return exp
+
+
+def test_simulate_passes_what_was_asked(fake: FakeExperiment) -> None:
+    words = ["--set", "nic.dma_burst_dwords=64", "--set", "remote.cpu.clock_ghz=2.5", "--set", "nic.sg=true"]
+    said = answer("simulate", "velocity-2009", "napi", "tcp_stream", "--seed", "3", *words)
+    settings = {"nic.dma_burst_dwords": 64, "remote.cpu.clock_ghz": 2.5, "nic.sg": True}
+    assert fake.asked == ("tcp_stream", 3, settings)
+    assert said["set"] == settings
+    assert (said["throughput_mbit_s"], said["wire_percent"], said["binding"]) == (640.25, None, "bus")
+
+
+def test_simulate_as_table_and_csv(fake: FakeExperiment) -> None:
+    words = ["simulate", "velocity-2009", "napi", "tcp_stream"]
+    assert [line.split() for line in run(*words).stdout.splitlines()[2:]] == [
+        ["throughput_mbit_s", "640.25"],
+        ["wire_percent", "-"],
+        ["binding", "bus"],
+    ]
+    rows = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").stdout)))
+    assert rows[0] == {"quantity": "throughput_mbit_s", "value": "640.25"}
+
+
+def test_ledger_names_the_experiment_and_records_on_request(fake: FakeExperiment) -> None:
+    (row,) = answer("ledger", "velocity-2009")
+    assert (row["slug"], row["id"], row["predicted"], row["why"]) == ("velocity-2009", "a.b", None, "near")
+    assert fake.asked == ()
+    assert "near" not in run("ledger", "velocity-2009", "--write").stdout
+    assert fake.asked == ("recorded",)
+
+
+def test_calibrate_and_ablation(fake: FakeExperiment) -> None:
+    said = answer("calibrate", "velocity-2009", "--write")
+    assert fake.asked == ("calibrated", True)
+    assert said["parameters"] == [{"name": "bus.read_latency_clocks", "value": 9.5}]
+    assert run("calibrate", "velocity-2009").stdout.endswith("a, b\n")
+    assert answer("ablation", "velocity-2009") == [{"patch": "sg", "change": -80.0}]
+
+
+def test_list_and_show_every_thread() -> None:
+    rows = {row["slug"]: row for row in answer("list")}
+    assert set(rows) == set(published.slugs())
+    for slug, row in rows.items():
+        assert row["model"] or run("show", slug).exit_code == 0
+        frame = pd.read_csv(io.StringIO(run("show", slug, "--format", "csv").stdout))
+        assert len(frame) == row["figures"] > 0
+
+
+def test_show_tells_configurations_and_figures() -> None:
+    said = answer("show", "mvneta-2014")
+    assert set(said["configurations"]) == {figure["configuration"] for figure in said["figures"]}
+    assert [claim["slug"] for claim in said["claims"]] == ["mvneta-2014"] * len(said["claims"])
+
+
+def test_consistency_of_one_and_of_all() -> None:
+    assert {row["slug"] for row in answer("consistency")} == set(published.slugs())
+    assert {row["slug"] for row in answer("consistency", "fec-2022")} == {"fec-2022"}
+
+
+def test_parse_reads_a_file_and_standard_input(root: Path) -> None:
+    file = root / "data/velocity-2009/raw/napi.txt"
+    from_file = answer("parse", str(file))
+    assert from_file == answer("parse", "-", text=file.read_text())
+    rates = [row["value"] for row in from_file if row["quantity"] == "throughput_mbit_s"]
+    assert 641.77 in rates and from_file[-1]["record"] > from_file[0]["record"] == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["shwo"], "'show'"),
+        (["show", "velocty-2009"], "'velocity-2009'"),
+        (["consistency", "velocity"], "velocity-2009"),
+        (["simulate", "velocity-2009", "napy", "tcp_stream"], "napi"),
+        (["simulate", "velocity-2009", "napi", "tcp_stream", "--set", "nic.sg"], "name=value"),
+        (
+            ["simulate", "velocity-2009", "napi", "tcp_stream", "--set", "a=1", "--set", "a=2"],
+            "a is set twice",
+        ),
+        (["simulate", "velocity-2009", "napi", "tcp_stream", "--seed", "-1"], "--seed"),
+        (["list", "--format", "xml"], "json"),
+        (["parse", "no-such-file.txt"], "no-such-file.txt"),
+    ],
+)
+def test_wrong_input_is_one_clear_error(fake: FakeExperiment, words: list[str], named: str) -> None:
+    result = run(*words)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    (error,) = [line for line in result.stderr.splitlines() if line.startswith("Error: ")]
+    assert named in error
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("64", 64), ("2.5", 2.5), ("1e3", 1000.0), ("TRUE", True), ("false", False), ("on", "on")],
+)
+def test_values_keep_their_kind(text: str, value: object) -> None:
+    assert (value_of(text), type(value_of(text))) == (value, type(value))
