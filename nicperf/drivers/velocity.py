@@ -1,4 +1,4 @@
-"""The VIA Velocity gigabit controller and the via-velocity driver of Linux 2.6.32, with each patch of November 2009 as a switch."""
+"""The VIA Velocity and the via-velocity driver of Linux 2.6.32, each patch of November 2009 a switch."""
 
 from __future__ import annotations
 
@@ -15,27 +15,32 @@ class VelocityNic:
     """The controller: one bus master, two FIFOs, one interrupt line.
 
     Transmit
-        1. The doorbell (or the end of the previous frame) lets the engine read the next descriptor: 8 bytes and 8 for each buffer.
+        1. The doorbell (or the end of the previous frame) lets the engine read the next descriptor: 8 bytes
+           and 8 for each buffer.
         2. It reads each buffer in bursts into the transmit FIFO. Setting up a frame takes `frame_gap_ns`,
            each further buffer `buffer_gap_ns`, both without the bus.
-        3. The wire takes the frame from the FIFO. When it has left, the engine writes the status word back (OWN cleared).
-        4. A completion counts for the interrupt: at once, or towards `driver.tx_suppress_frames` and the timer.
+        3. The wire takes the frame from the FIFO. When it has left, the engine writes the status word back
+           (OWN cleared).
+        4. A completion counts for the interrupt: at once, or towards `driver.tx_suppress_frames` and the
+           timer.
     Receive
-        1. The frame enters the receive FIFO; with no room it is lost. PAUSE asks the peer to stop while fewer than
-           24 descriptors are free and lets it go on at 48.
-        2. The engine reads the descriptor (16 bytes), writes the frame in bursts, and writes the status back (OWN cleared).
+        1. The frame enters the receive FIFO; with no room it is lost. PAUSE asks the peer to stop while fewer
+           than 24 descriptors are free and lets it go on at 48.
+        2. The engine reads the descriptor (16 bytes), writes the frame in bursts, and writes the status back
+           (OWN cleared).
         3. The arrival counts for the interrupt like a completion.
     Receive moves go before transmit moves; both preempt at the granularity of a burst.
 
     Notes
     -----
-    Not modelled: four transmit queues (Linux uses one), VLAN and address filters, large send (undocumented), the hold-off timer
-    (unused by Linux), jumbo frames, link negotiation.
+    Not modelled: four transmit queues (Linux uses one), VLAN and address filters, large send (undocumented),
+    the hold-off timer (unused by Linux), jumbo frames, link negotiation.
 
     Source
     ------
-    Descriptor layouts, ring limits, burst codes and suppression registers: via-velocity.h of Linux, vge(4) and if_vgereg.h of FreeBSD.
-    That suppression timers start as `tx_timer_starts` and `rx_timer_starts` say is a guess: no public document tells.
+    Descriptor layouts, ring limits, burst codes and suppression registers: via-velocity.h of Linux, vge(4)
+    and if_vgereg.h of FreeBSD. That suppression timers start as `tx_timer_starts` and `rx_timer_starts` say
+    is a guess: no public document tells.
     """
 
     dma_burst_dwords: int = choice(
@@ -65,28 +70,33 @@ class VelocityDriver:
     Transmit
         1. With more than 6 page fragments the skb is made linear (scatter-gather only).
         2. Head and fragments go into one 64-byte descriptor with up to 7 buffers; OWN passes it to the chip.
-        3. One posted doorbell write per frame. The queue stops when no descriptor is free and wakes when one is.
+        3. One posted doorbell write per frame. The queue stops when no descriptor is free and wakes when one
+           is.
     Interrupt without NAPI
-        1. Read ISR (stalls), mask, then loop: acknowledge, serve at most 16 received and 16 sent descriptors, read ISR again.
+        1. Read ISR (stalls), mask, then loop: acknowledge, serve at most 16 received and 16 sent descriptors,
+           read ISR again.
         2. Unmask when ISR is clear. Frames go up by netif_rx: backlog, then softirq.
     Interrupt with NAPI (patch 4)
         1. Read ISR, acknowledge, mask, schedule the poll.
-        2. The poll serves received (half the budget), sent (16), received, sent (16); with budget left it completes and unmasks.
-           Frames still go up by netif_rx: the series keeps the backlog hop.
+        2. The poll serves received (half the budget), sent (16), received, sent (16); with budget left it
+           completes and unmasks. Frames still go up by netif_rx: the series keeps the backlog hop.
     Receive service
-        1. Frames shorter than `rx_copybreak_bytes` are copied into a small skb and keep their buffer; others give it away.
+        1. Frames shorter than `rx_copybreak_bytes` are copied into a small skb and keep their buffer; others
+           give it away.
         2. Descriptors return to the chip in groups of four, with one posted write per batch.
 
     Notes
     -----
-    Patch 1 is `rx_checksum_rule`, 2 `rx_align_rule`, 3 the suppression thresholds and timers, 4 `napi`, 5 `nic.dma_burst_dwords`,
-    6 `tx_scatter_gather` (which switches on GSO, as the core does), 7 `version`, which nothing reads.
+    Patch 1 is `rx_checksum_rule`, 2 `rx_align_rule`, 3 the suppression thresholds and timers, 4 `napi`, 5
+    `nic.dma_burst_dwords`, 6 `tx_scatter_gather` (which switches on GSO, as the core does), 7 `version`,
+    which nothing reads.
 
     Not modelled: VLAN acceleration, multicast lists, ethtool, suspend, error recovery, the ISR's error bits.
 
     Source
     ------
-    drivers/net/via-velocity.c of Linux 2.6.32 (before) and 2.6.35 (after the series); VIA's own driver for the default thresholds and timers.
+    drivers/net/via-velocity.c of Linux 2.6.32 (before) and 2.6.35 (after the series); VIA's own driver for
+    the default thresholds and timers.
     """
 
     rx_checksum_rule: str = choice(

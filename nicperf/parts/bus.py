@@ -24,18 +24,21 @@ class ParallelBus:
 
     Notes
     -----
-    A read burst of n words takes `arbitration + 1 (address) + 1 (turnaround) + read_latency + n + 1 (idle)` clocks, a write
-    burst `arbitration + 1 + write_latency + n + 1`. A burst ends at the NIC's own limit, at the latency timer, or where
-    the bridge disconnects. A register read by the CPU takes `arbitration + 1 + 1 + register_latency + 1 + 1` clocks, a posted
-    write `arbitration + 1 + 1 + 1`; both slip between two bursts of a running DMA and delay it by their own length.
+    A read burst of n words takes `arbitration + 1 (address) + 1 (turnaround) + read_latency + n + 1 (idle)`
+    clocks, a write burst `arbitration + 1 + write_latency + n + 1`. A burst ends at the NIC's own limit, at
+    the latency timer, or where the bridge disconnects. A register read by the CPU takes `arbitration + 1 + 1
+    + register_latency + 1 + 1` clocks, a posted write `arbitration + 1 + 1 + 1`; both slip between two bursts
+    of a running DMA and delay it by their own length.
 
-    Not modelled: a second device on the bus, retries and delayed transactions, fast back-to-back, parity errors,
-    memory-read-line against memory-read-multiple (their effect is `read_latency_clocks` and `read_line_bytes`).
+    Not modelled: a second device on the bus, retries and delayed transactions, fast back-to-back, parity
+    errors, memory-read-line against memory-read-multiple (their effect is `read_latency_clocks` and
+    `read_line_bytes`).
 
     Source
     ------
-    PCI Local Bus Specification 2.2, chapter 3: address phase, turnaround on reads, one word per data phase, latency timer
-    in configuration space. The latencies are not in the standard; their origin is stated in the experiment's config.
+    PCI Local Bus Specification 2.2, chapter 3: address phase, turnaround on reads, one word per data phase,
+    latency timer in configuration space. The latencies are not in the standard; their origin is stated in the
+    experiment's config.
     """
 
     clock_mhz: float = parameter(100 / 3, "MHz", 8.0, 533.0, "Bus clock.")

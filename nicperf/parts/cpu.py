@@ -13,11 +13,12 @@ class Cpu:
 
     Notes
     -----
-    A more urgent context preempts the running one, which later resumes where it stopped. Every job has one length, fixed
-    when it starts; its effects (a descriptor posted, a frame queued, a socket woken) happen at its end.
+    A more urgent context preempts the running one, which later resumes where it stopped. Every job has one
+    length, fixed when it starts; its effects (a descriptor posted, a frame queued, a socket woken) happen at
+    its end.
 
-    Not modelled: more than one core, ksoftirqd and the restart limit of softirqs, the timer tick, other processes,
-    frequency changes, caches other than through `Memory`.
+    Not modelled: more than one core, ksoftirqd and the restart limit of softirqs, the timer tick, other
+    processes, frequency changes, caches other than through `Memory`.
     """
 
     frequency_mhz: float = parameter(1400.0, "MHz", 50.0, 10000.0, "Core clock.")
@@ -60,8 +61,9 @@ class Memory:
 
     Notes
     -----
-    A source is cached when the buffers that the sender cycles through fit into the last cache level; data that a device wrote
-    by DMA is never cached. Copies cost a rate per byte: set-up is part of the operation that copies.
+    A source is cached when the buffers that the sender cycles through fit into the last cache level; data
+    that a device wrote by DMA is never cached. Copies cost a rate per byte: set-up is part of the operation
+    that copies.
 
     Not modelled: partial residency, the destination's residency, bandwidth taken by DMA.
     """

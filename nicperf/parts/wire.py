@@ -13,8 +13,8 @@ class Wire:
 
     Notes
     -----
-    A frame occupies the wire for preamble, header, payload (padded to the minimum frame), FCS and gap. It arrives when its
-    gap has ended.
+    A frame occupies the wire for preamble, header, payload (padded to the minimum frame), FCS and gap. It
+    arrives when its gap has ended.
 
     Not modelled: propagation time, loss, half duplex, the 672 ns that a PAUSE frame takes.
 

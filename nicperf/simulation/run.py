@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 # Columns of the snapshot rows, in the order of the structs in _host.pxd and _velocity.pxd.
-HOST_COUNTERS = (
-    "interrupts", "polls", "softirqs", "wakeups", "tx_frames", "rx_frames", "qdisc_drops", "backlog_drops",
-    "reassembly_drops", "socket_drops", "tx_stops", "tx_wakes", "retransmits", "sent_bytes", "received_bytes", "messages",
-    "acks_sent", "acks_received", "window_updates",
-)  # fmt: skip
-DEVICE_COUNTERS = (
-    "doorbells", "linearized", "copybreaks", "tx_completions", "tx_timer_fires", "rx_timer_fires", "tx_threshold_fires",
-    "rx_threshold_fires", "rx_fifo_drops", "pauses", "rx_ring_empty", "refills", "wire_bytes", "wire_busy_ps", "gap_ps",
-)  # fmt: skip
+HOST_COUNTERS = tuple(
+    """
+    interrupts polls softirqs wakeups tx_frames rx_frames qdisc_drops backlog_drops reassembly_drops
+    socket_drops tx_stops tx_wakes retransmits sent_bytes received_bytes messages
+    acks_sent acks_received window_updates
+    """.split()
+)
+DEVICE_COUNTERS = tuple(
+    """
+    doorbells linearized copybreaks tx_completions tx_timer_fires rx_timer_fires tx_threshold_fires
+    rx_threshold_fires rx_fifo_drops pauses rx_ring_empty refills wire_bytes wire_busy_ps gap_ps
+    """.split()
+)
 
-#: What is made 1 % dearer, one at a time, to see what limits the throughput: resource -> (parameter, is it a speed).
+#: What an elasticity speeds up, one at a time: resource -> (parameter, is it a speed).
 RESOURCES = {
     "sender bus": ("local.bus.clock_mhz", True),
     "sender DMA engine": ("local.nic.frame_gap_ns", False),
@@ -90,8 +94,8 @@ class Run:
     def summary(self) -> dict[str, float]:
         """Headline figures, per second of simulated time.
 
-        ``throughput_mbit_s`` is what reached the receiving socket, ``sent_mbit_s`` what the sending one took; service demand
-        is netperf's: busy microseconds per 1024 bytes received.
+        ``throughput_mbit_s`` is what reached the receiving socket, ``sent_mbit_s`` what the sending one took;
+        service demand is netperf's: busy microseconds per 1024 bytes received.
         """
         seconds = self.scenario.duration_s
         out: dict[str, float] = {}
@@ -129,8 +133,8 @@ class Run:
     def costs(self) -> pd.DataFrame:
         """CPU time by side, context and operation.
 
-        Columns: side, context, operation, calls, cycles, ns_per_frame (per data frame), share (of the side's busy time).
-        Rows that were never executed are left out.
+        Columns: side, context, operation, calls, cycles, ns_per_frame (per data frame), share (of the side's
+        busy time). Rows that were never executed are left out.
         """
         import pandas as pd
 
@@ -167,7 +171,7 @@ class Run:
 
     @cached_property
     def timeline(self) -> pd.DataFrame:
-        """One row per slice: t_s (its end), throughput_mbit_s, cpu_percent and interrupts_per_s of both sides."""
+        """One row per slice: t_s (its end), throughput_mbit_s, and cpu_percent, interrupts_per_s by side."""
         import pandas as pd
 
         n = self.scenario.slices
@@ -186,7 +190,7 @@ class Run:
 
     @cached_property
     def percentiles(self) -> pd.DataFrame:
-        """Latency of data frames from the sending driver to the receiving socket in us, known to 6 % (histogram buckets)."""
+        """Latency of data frames from driver to receiving socket in us, known to 6 % (buckets)."""
         import pandas as pd
 
         counts = np.cumsum(self.latency[1])
@@ -201,8 +205,8 @@ class Run:
     def elasticities(self) -> pd.DataFrame:
         """Percent of throughput per percent that one resource gets faster, each by a run of its own.
 
-        Columns: resource, parameter, elasticity. A resource that limits has about 1; several that share the limit add up to
-        about 1.
+        Columns: resource, parameter, elasticity. A resource that limits has about 1; several that share the
+        limit add up to about 1.
         """
         import pandas as pd
 
@@ -222,7 +226,8 @@ class Run:
         other = simulate_scenario(
             scenario(
                 self.scenario.driver, self.scenario.workload, params, seed=self.scenario.seed,
-                duration_s=self.scenario.duration_s, warmup_s=self.scenario.warmup_s, slices=self.scenario.slices,
+                duration_s=self.scenario.duration_s, warmup_s=self.scenario.warmup_s,
+                slices=self.scenario.slices,
             )
         )  # fmt: skip
         base = self.summary["throughput_mbit_s"]
@@ -232,10 +237,11 @@ class Run:
     def binding(self) -> str:
         """The resource with the largest elasticity: what limits this run."""
         table = self.elasticities
-        return str(table.resource[table.elasticity.idxmax()])
+        return str(table.resource[int(table.elasticity.argmax())])
 
 
-#: Relative step of an elasticity: large against the noise of a run, small against the distance to the next limit.
+#: Relative step of an elasticity: large against the noise of a run, small against the distance to the next
+#: limit.
 _STEP = 0.05
 
 

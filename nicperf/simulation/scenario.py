@@ -121,7 +121,8 @@ def scenario(
     ----------
     driver, workload : str
     params : mapping
-        Dotted name -> value. A plain name sets both hosts; ``local.`` or ``remote.`` before it sets one and wins.
+        Dotted name -> value. A plain name sets both hosts; ``local.`` or ``remote.`` before it sets one and
+        wins.
 
     Raises
     ------

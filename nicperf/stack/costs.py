@@ -62,8 +62,9 @@ class Sockets:
 
     Notes
     -----
-    TCP buffers are given in payload bytes as they are in force during the measurement (the kernel tunes them): the overhead of
-    sk_buffs (truesize) is inside. UDP buffers are the kernel's figures and are charged with truesize per packet.
+    TCP buffers are given in payload bytes as they are in force during the measurement (the kernel tunes
+    them): the overhead of sk_buffs (truesize) is inside. UDP buffers are the kernel's figures and are charged
+    with truesize per packet.
     """
 
     tcp_send_buffer_bytes: int = parameter(
