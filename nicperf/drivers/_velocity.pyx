@@ -85,7 +85,7 @@ cdef class VelocityHost(Host):
 
     cdef int xmit_charge(self, int32_t context, const packet_t* p) except -1 nogil:
         cdef int32_t size[TX_BUFFERS]
-        cdef int32_t n = self.buffers(p, size)
+        cdef int32_t n = self.buffers(p, size) if self.p.scatter_gather else 1
         if self.set.gso and p.kind == TCP_DATA:
             ledger_charge(&self.ledger, context, OP_GSO, self.cost.gso_segment, 1)
             ledger_charge(&self.ledger, context, OP_SKB_ALLOC, self.cost.skb_alloc, 1)

@@ -172,22 +172,22 @@ cdef class Simulation:
         free(self.frames)
 
     cdef int _advance(self, int64_t until_ps, int64_t[:, ::1] trace) except -1 nogil:
+        cdef queue_t* q = self.q
+        cdef int64_t events = self.events, recorded = trace.shape[0]
         cdef int32_t slot
-        cdef int64_t at_ps
-        while True:
-            slot = queue_next_slot(self.q)
-            at_ps = queue_next_ps(self.q)
-            if at_ps > until_ps:
-                self.q.now_ps = until_ps
-                return 0
-            self.q.now_ps = at_ps
+        while queue_next_ps(q) <= until_ps:
+            slot = queue_next_slot(q)
+            q.now_ps = queue_next_ps(q)
             if slot < EVENTS_PER_HOST:
                 self.local.event(slot)
             else:
                 self.remote.event(slot - EVENTS_PER_HOST)
-            if self.events < trace.shape[0]:
-                self._record(&trace[self.events, 0], at_ps, slot)
-            self.events += 1
+            if events < recorded:
+                self._record(&trace[events, 0], q.now_ps, slot)
+            events += 1
+        self.events = events
+        q.now_ps = until_ps
+        return 0
 
     cdef void _record(self, int64_t* row, int64_t at_ps, int32_t slot) noexcept nogil:
         row[0] = at_ps
