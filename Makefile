@@ -1,6 +1,6 @@
 # Each target stands alone on a fresh clone: it first builds the environment it needs, and reuses what is there.
 # The environment is the active one ($VIRTUAL_ENV, or a conda environment other than base), otherwise .venv.
-# NICPERF_CHECKED=1 compiles with bounds and overflow checks, in a build folder of its own.
+# NICPERF_CHECKED=1 compiles with checks of bounds and undefined behaviour, in a build folder of its own.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

@@ -8,7 +8,9 @@ import pytest
 
 UNITS = "[kmg]?hz|[mg]?bit_s|bytes|ki?b|mi?b|[npum]?s|percent|clocks|cycles?(_per_byte)?|dwords|descriptors"
 UNITS += "|frames|packets|messages"
-COUNTS = "buffers|calls|count|cpus|ensemble|errors|instances|line|number|parameters|ring|rows|runs|seed|slices"
+COUNTS = (
+    "buffers|calls|count|cpus|ensemble|errors|instances|line|number|parameters|ring|rows|runs|seed|slices"
+)
 COUNTS += "|slots|starts"
 # Their unit stands in another field.
 VALUES = "cost|delta|factor|high|low|predicted|published|recomputed|resolution|sd|spread|value"
