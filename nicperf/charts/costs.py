@@ -1,0 +1,127 @@
+"""Where the nanoseconds go: CPU cost and bus occupancy per frame, as bars that add up."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from nicperf.charts import labels
+from nicperf.charts.frame import require
+from nicperf.charts.theme import GREY, INK, PALETTE, WIDTH
+
+KEPT = 7
+OTHER = "everything else"
+
+
+def costs(
+    frame: pd.DataFrame, *, by: str = "context", title: str = "Where does the CPU time of a frame go?"
+) -> alt.FacetChart:
+    """Draw the CPU cost of a frame as stacked bars, one colour for each operation.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A run's costs: columns `side, context, operation, ns_per_frame`, and `by`.
+    by : str
+        Column that makes the bars: `context` for one run, `configuration` for several runs in one frame.
+    title : str
+        The question that the chart answers.
+
+    Returns
+    -------
+    altair.Chart
+        The largest operations have a colour each, the others share one. A side's bars add up to its CPU time.
+
+    Raises
+    ------
+    DataError
+        A column is missing or holds no numbers.
+    """
+    data = require(frame, "costs", ["side", "context", "operation", by], ["ns_per_frame"])
+    return _stacks(data, by, title, "CPU time (ns per frame)")
+
+
+def bus(frame: pd.DataFrame, *, by: str = "master", title: str = "What occupies the bus?") -> alt.FacetChart:
+    """Draw the occupancy of the bus per frame as stacked bars, one colour for each operation.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A run's bus ledger: columns `side, master, operation, ns_per_frame`, and `by`.
+    by : str
+        Column that makes the bars: `master` for one run, `configuration` for several runs in one frame.
+    title : str
+        The question that the chart answers.
+
+    Returns
+    -------
+    altair.Chart
+
+    Raises
+    ------
+    DataError
+        A column is missing or holds no numbers.
+    """
+    data = require(frame, "bus", ["side", "master", "operation", by], ["ns_per_frame"])
+    return _stacks(data, by, title, "bus time (ns per frame)")
+
+
+def _stacks(data: pd.DataFrame, by: str, title: str, unit: str) -> alt.FacetChart:
+    data, operations = _fold(data, by)
+    data["side"] = data["side"].map(lambda side: labels.SIDES.get(side, side))
+    totals = data.groupby(["side", by], sort=False, as_index=False)["ns_per_frame"].sum()
+    rows = alt.Y(f"{by}:N", title=None, sort=list(dict.fromkeys(data[by])))
+    colour = alt.Color(
+        "operation:N",
+        title=None,
+        sort=operations,
+        scale=alt.Scale(domain=operations, range=[*PALETTE[: len(operations) - (OTHER in operations)], GREY]),
+        legend=alt.Legend(columns=3),
+    )
+    bars = (
+        alt.Chart()
+        .mark_bar(height=20, stroke="white", strokeWidth=0.6)
+        .encode(
+            x=alt.X("ns_per_frame:Q", title=unit, axis=alt.Axis(format=",.6~r")),
+            y=rows,
+            color=colour,
+            order=alt.Order("rank:Q"),
+            tooltip=[
+                "side:N",
+                f"{by}:N",
+                "operation:N",
+                alt.Tooltip("ns_per_frame:Q", format=",.4r", title=unit),
+            ],
+        )
+    )
+    # Vega sums the bars itself, so that both layers share one frame and one data table.
+    total = (
+        alt.Chart()
+        .transform_aggregate(total="sum(ns_per_frame)", groupby=["side", by])
+        .mark_text(align="left", dx=5, color=INK)
+        .encode(x="total:Q", y=rows, text=alt.Text("total:Q", format=",.4~r"))
+    )
+    spoken = "; ".join(
+        f"{r['side']} {r[by]} {labels.number(r['ns_per_frame'], 3)} ns" for _, r in totals.iterrows()
+    )
+    return (
+        alt.layer(bars, total, data=data)
+        .properties(width=WIDTH - 130, height=alt.Step(28))
+        .facet(
+            row=alt.Row(
+                "side:N", title=None, sort=list(dict.fromkeys(data["side"])), header=alt.Header(orient="top")
+            )
+        )
+        .properties(title=title, description=f"{title} Stacked bars in ns per frame: {spoken}.")
+        .resolve_scale(y="independent")
+    )
+
+
+def _fold(data: pd.DataFrame, by: str) -> tuple[pd.DataFrame, list[str]]:
+    """Keep the largest operations by name and sum up the others, in an order common to all bars."""
+    sizes = data.groupby("operation")["ns_per_frame"].sum().sort_values(ascending=False, kind="stable")
+    kept = list(sizes.index[:KEPT])
+    folded = data.assign(operation=data["operation"].where(data["operation"].isin(kept), OTHER))
+    summed = folded.groupby(["side", by, "operation"], sort=False, as_index=False)["ns_per_frame"].sum()
+    operations = kept + ([OTHER] if len(sizes) > KEPT else [])
+    return summed.assign(rank=summed["operation"].map(operations.index)), operations
