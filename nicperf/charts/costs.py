@@ -7,7 +7,7 @@ import pandas as pd
 
 from nicperf.charts import labels
 from nicperf.charts.frame import require
-from nicperf.charts.theme import GREY, INK, PALETTE, WIDTH
+from nicperf.charts.theme import GREY, PALETTE, WIDTH
 
 KEPT = 7
 OTHER = "everything else"
@@ -15,7 +15,7 @@ OTHER = "everything else"
 
 def costs(
     frame: pd.DataFrame, *, by: str = "context", title: str = "Where does the CPU time of a frame go?"
-) -> alt.FacetChart:
+) -> alt.VConcatChart:
     """Draw the CPU cost of a frame as stacked bars, one colour for each operation.
 
     Parameters
@@ -29,7 +29,7 @@ def costs(
 
     Returns
     -------
-    altair.Chart
+    altair.VConcatChart
         The largest operations have a colour each, the others share one. A side's bars add up to its CPU time.
 
     Raises
@@ -41,7 +41,9 @@ def costs(
     return _stacks(data, by, title, "CPU time (ns per frame)")
 
 
-def bus(frame: pd.DataFrame, *, by: str = "master", title: str = "What occupies the bus?") -> alt.FacetChart:
+def bus(
+    frame: pd.DataFrame, *, by: str = "master", title: str = "What occupies the bus?"
+) -> alt.VConcatChart:
     """Draw the occupancy of the bus per frame as stacked bars, one colour for each operation.
 
     Parameters
@@ -55,7 +57,7 @@ def bus(frame: pd.DataFrame, *, by: str = "master", title: str = "What occupies 
 
     Returns
     -------
-    altair.Chart
+    altair.VConcatChart
 
     Raises
     ------
@@ -66,24 +68,24 @@ def bus(frame: pd.DataFrame, *, by: str = "master", title: str = "What occupies 
     return _stacks(data, by, title, "bus time (ns per frame)")
 
 
-def _stacks(data: pd.DataFrame, by: str, title: str, unit: str) -> alt.FacetChart:
+def _stacks(data: pd.DataFrame, by: str, title: str, unit: str) -> alt.VConcatChart:
     data, operations = _fold(data, by)
-    data["side"] = data["side"].map(lambda side: labels.SIDES.get(side, side))
     totals = data.groupby(["side", by], sort=False, as_index=False)["ns_per_frame"].sum()
-    rows = alt.Y(f"{by}:N", title=None, sort=list(dict.fromkeys(data[by])))
+    palette = [*PALETTE[: len(operations) - (OTHER in operations)], GREY]
     colour = alt.Color(
         "operation:N",
         title=None,
         sort=operations,
-        scale=alt.Scale(domain=operations, range=[*PALETTE[: len(operations) - (OTHER in operations)], GREY]),
+        scale=alt.Scale(domain=operations, range=palette),
         legend=alt.Legend(columns=3),
     )
-    bars = (
-        alt.Chart()
-        .mark_bar(height=20, stroke="white", strokeWidth=0.6)
-        .encode(
-            x=alt.X("ns_per_frame:Q", title=unit, axis=alt.Axis(format=",.6~r")),
-            y=rows,
+    # One axis for all sides, so that their bars can be compared.
+    x = alt.X("ns_per_frame:Q", title=unit, scale=alt.Scale(domain=[0, totals["ns_per_frame"].max() * 1.1]))
+    base = alt.Chart(data).encode(y=alt.Y(f"{by}:N", title=None, sort=None), x=x)
+    panels = []
+    for side in dict.fromkeys(data["side"]):
+        own = base.transform_filter(f"datum.side == '{side}'")
+        bars = own.mark_bar(height=20).encode(
             color=colour,
             order=alt.Order("rank:Q"),
             tooltip=[
@@ -93,32 +95,26 @@ def _stacks(data: pd.DataFrame, by: str, title: str, unit: str) -> alt.FacetChar
                 alt.Tooltip("ns_per_frame:Q", format=",.4r", title=unit),
             ],
         )
-    )
-    # Vega sums the bars itself, so that both layers share one frame and one data table.
-    total = (
-        alt.Chart()
-        .transform_aggregate(total="sum(ns_per_frame)", groupby=["side", by])
-        .mark_text(align="left", dx=5, color=INK)
-        .encode(x="total:Q", y=rows, text=alt.Text("total:Q", format=",.4~r"))
-    )
+        # Vega sums the bars itself, so that both layers share one frame and one data table.
+        total = own.transform_aggregate(total="sum(ns_per_frame)", groupby=[by]).mark_text(align="left", dx=5)
+        total = total.encode(x=alt.X("total:Q", title=unit), text=alt.Text("total:Q", format=",.4~r"))
+        heading = alt.Title(side, fontSize=13, offset=4)
+        panels.append((bars + total).properties(width=WIDTH - 130, height=alt.Step(28), title=heading))
     spoken = "; ".join(
         f"{r['side']} {r[by]} {labels.number(r['ns_per_frame'], 3)} ns" for _, r in totals.iterrows()
     )
-    return (
-        alt.layer(bars, total, data=data)
-        .properties(width=WIDTH - 130, height=alt.Step(28))
-        .facet(
-            row=alt.Row(
-                "side:N", title=None, sort=list(dict.fromkeys(data["side"])), header=alt.Header(orient="top")
-            )
-        )
-        .properties(title=title, description=f"{title} Stacked bars in ns per frame: {spoken}.")
-        .resolve_scale(y="independent")
+    return alt.vconcat(*panels, spacing=14).properties(
+        title=title, description=f"{title} Stacked bars in ns per frame: {spoken}."
     )
 
 
 def _fold(data: pd.DataFrame, by: str) -> tuple[pd.DataFrame, list[str]]:
     """Keep the largest operations by name and sum up the others, in an order common to all bars."""
+    data = data.assign(
+        side=data["side"].map(lambda side: labels.SIDES.get(side, side)),
+        operation=data["operation"].map(labels.spaced),
+        **{by: data[by].map(labels.spaced)},
+    )
     sizes = data.groupby("operation")["ns_per_frame"].sum().sort_values(ascending=False, kind="stable")
     kept = list(sizes.index[:KEPT])
     folded = data.assign(operation=data["operation"].where(data["operation"].isin(kept), OTHER))

@@ -7,7 +7,7 @@ UNITS = {
     "mbit_s": "Mbit/s",
     "percent": "%",
     "us_per_kb": "µs/KB",
-    "per_s": "per second",
+    "per_s": "1/s",
     "total": "count",
     "ns_per_frame": "ns per frame",
     "ns": "ns",
@@ -73,6 +73,11 @@ def title(name: str, with_unit: bool = True) -> str:
     return f"{text} ({UNITS[suffix]})" if with_unit and suffix in UNITS else text
 
 
+def spaced(word: str) -> str:
+    """Name of an operation or context as a reader's words."""
+    return " ".join(WORDS.get(part, part) for part in word.replace("_", " ").split(" "))
+
+
 def field(name: str) -> str:
     """Column name without dots, which Vega-Lite would read as nested access."""
     return name.replace(".", "_")
@@ -101,7 +106,7 @@ def number(value: float, digits: int = 4) -> str:
 def _split(name: str) -> tuple[str, str, str]:
     """Stem, unit suffix and side of a name: `a.cpu_percent_local` gives `cpu`, `percent`, `local`."""
     base = name.rsplit(".", 1)[-1]
-    side = next((s for s in SIDES if base.endswith("_" + s)), "")
-    base = base.removesuffix("_" + side) if side else base
+    side = next((s for s in SIDES if name.startswith(s + ".") or base.endswith("_" + s)), "")
+    base = base.removesuffix("_" + side)
     suffix = next((s for s in sorted(UNITS, key=len, reverse=True) if base.endswith("_" + s)), "")
     return (base.removesuffix("_" + suffix) if suffix else base), suffix, side

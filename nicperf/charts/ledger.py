@@ -13,6 +13,7 @@ from nicperf.charts.theme import INK, PUBLISHED, ROLE_TITLES, ROLES, WIDTH
 
 NAMES = ["id", "configuration", "workload", "side", "quantity", "unit", "role", "verdict"]
 NUMBERS = ["published", "predicted", "error_percent"]
+DRAWN = ["row", "quantity", "unit", "role", "verdict", *NUMBERS]
 ROW_HEIGHT = 20
 
 _ROLE = alt.Color(
@@ -54,14 +55,11 @@ def ledger(
     """
     data = _predicted(require(frame, "ledger", NAMES, NUMBERS))
     data["quantity"] = data["quantity"].map(labels.title)
-    ends = pd.DataFrame({"value": [data[NUMBERS[:2]].min().min() * 0.7, data[NUMBERS[:2]].max().max() * 1.4]})
-    scale = alt.Scale(type="log", nice=False, domain=list(ends["value"]))
+    low, high = 0.7 * data[NUMBERS[:2]].min().min(), 1.4 * data[NUMBERS[:2]].max().max()
+    scale = alt.Scale(type="log", nice=False, domain=[low, high])
     axis = alt.Axis(format=",.6~r", values=[10.0**n for n in range(-3, 10)])
-    diagonal = (
-        alt.Chart(ends)
-        .mark_line(color=INK, strokeWidth=1, strokeDash=[4, 4], opacity=0.6)
-        .encode(x="value:Q", y="value:Q")
-    )
+    diagonal = alt.Chart(alt.InlineData([{}])).mark_rule(strokeDash=[4, 4], opacity=0.6)
+    diagonal = diagonal.encode(x=alt.datum(low), x2=alt.datum(high), y=alt.datum(low), y2=alt.datum(high))
     marks = (
         alt.Chart(data)
         .mark_point(filled=True, opacity=0.85, size=80)
@@ -127,23 +125,28 @@ def figures(
         data["inside_from"] = data["published"] * (1 - data["tolerance_percent"] / 100)
         data["inside_to"] = data["published"] * (1 + data["tolerance_percent"] / 100)
     order = quantities or list(dict.fromkeys(data["quantity"]))
-    panels = [_pairs(data[data["quantity"] == q], q, banded) for q in order if (data["quantity"] == q).any()]
+    ranged = {"low", "high"} <= set(data.columns)
+    drawn = data[
+        [*DRAWN, *(["inside_from", "inside_to"] if banded else []), *(["low", "high"] if ranged else [])]
+    ]
+    panels = [_pairs(drawn, q, banded, ranged) for q in order if (data["quantity"] == q).any()]
     hint = "Hollow: published. Filled: predicted." + (" Grey band: tolerance." if banded else "")
     return alt.vconcat(*panels, spacing=22).properties(
         title=alt.Title(title, subtitle=hint), description=f"{title}. {hint} {_tally(data)}."
     )
 
 
-def _pairs(data: pd.DataFrame, quantity: str, banded: bool) -> alt.LayerChart | alt.FacetChart:
+def _pairs(data: pd.DataFrame, quantity: str, banded: bool, ranged: bool) -> alt.LayerChart | alt.FacetChart:
     """One quantity: its rows from top to bottom in the ledger's order."""
-    base = alt.Chart(data).encode(y=alt.Y("row:N", title=None, sort=None), tooltip=_TIPS)
+    base = alt.Chart(data).transform_filter(f"datum.quantity == '{quantity}'")
+    base = base.encode(y=alt.Y("row:N", title=None, sort=None), tooltip=_TIPS[1:])
     axis = alt.Axis(title=labels.title(quantity), format=",.6~r", tickCount=6)
     x = alt.X("predicted:Q", axis=axis, scale=alt.Scale(zero=False, padding=12))
     layers = []
     if banded:
         band = base.mark_bar(color=INK, opacity=0.14, height=12)
         layers.append(band.encode(x=alt.X("inside_from:Q", axis=axis), x2="inside_to:Q"))
-    if {"low", "high"} <= set(data.columns):
+    if ranged:
         layers.append(
             base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", axis=axis), x2="high:Q", color=_ROLE)
         )

@@ -39,9 +39,13 @@ def path(
     if "changed" not in data.columns:
         data["changed"] = False
     data["step"] = data.groupby("side", sort=False).cumcount() + 1
+    data["label"] = data["step"].astype(str) + "  " + data["operation"].map(labels.spaced)
+    for column in ("context", "operation"):
+        data[column] = data[column].map(labels.spaced)
     lanes = list(dict.fromkeys(data["context"]))
     most = float(data["ns_per_frame"].max())
-    panels = [_lanes(rows, str(side), lanes, most) for side, rows in data.groupby("side", sort=False)]
+    drawn = data[["side", "step", "label", "context", "ns_per_frame", "changed"]]
+    panels = [_lanes(drawn, str(side), lanes, most) for side in dict.fromkeys(data["side"])]
     hint = "Number in ns per frame; the disc's area is the cost."
     hint += " Orange: the patches change this step." if data["changed"].any() else ""
     top = data.iloc[int(data["ns_per_frame"].argmax())]
@@ -54,9 +58,9 @@ def path(
 
 
 def _lanes(data: pd.DataFrame, side: str, lanes: list[str], most: float) -> alt.LayerChart:
-    data = data.assign(label=data["step"].astype(str) + "  " + data["operation"])
+    here = alt.Chart(data).transform_filter(f"datum.side == '{side}'")
     y = alt.Y("step:O", title=None, axis=None)
-    base = alt.Chart(data).encode(
+    base = here.encode(
         x=alt.X(
             "context:N",
             title=None,
@@ -64,7 +68,7 @@ def _lanes(data: pd.DataFrame, side: str, lanes: list[str], most: float) -> alt.
             axis=alt.Axis(orient="top", labelAngle=0, grid=True),
         ),
         y=y,
-        tooltip=["step:O", "operation:N", "context:N", alt.Tooltip("ns_per_frame:Q", format=",.4r")],
+        tooltip=["label:N", "context:N", alt.Tooltip("ns_per_frame:Q", format=",.4r")],
     )
     colour = alt.when("datum.changed").then(alt.value(VERMILLION)).otherwise(alt.value(BLUE))
     size = alt.Size("ns_per_frame:Q", legend=None, scale=alt.Scale(domain=[0, most], range=[0, 700]))
@@ -76,7 +80,7 @@ def _lanes(data: pd.DataFrame, side: str, lanes: list[str], most: float) -> alt.
     cost = base.mark_text(align="left", dx=16, fontWeight=600).encode(
         text=alt.Text("ns_per_frame:Q", format=",.3~r")
     )
-    name = alt.Chart(data).mark_text(align="left", x=0).encode(y=y, text="label:N")
+    name = here.mark_text(align="left", x=0).encode(y=y, text="label:N")
     heading = alt.Title(labels.SIDES.get(side, side), fontSize=13, offset=6)
     steps = alt.layer(way, disc, stop, cost).properties(width=WIDTH - 250, height=alt.Step(STEP_HEIGHT))
     names = name.properties(width=240, height=alt.Step(STEP_HEIGHT))

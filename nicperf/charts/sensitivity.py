@@ -37,9 +37,7 @@ def sensitivity(
     data = data.sort_values("elasticity", key=abs, ascending=False, kind="stable").head(SHOWN)
     base = alt.Chart(data).encode(
         y=alt.Y("parameter:N", title=None, sort=None),
-        x=alt.X(
-            "elasticity:Q", title="% of throughput for each % of the parameter", scale=alt.Scale(padding=34)
-        ),
+        x=alt.X("elasticity:Q", title="elasticity of throughput", scale=alt.Scale(padding=34)),
         tooltip=["parameter:N", alt.Tooltip("elasticity:Q", format="+.3f")],
     )
     colour = alt.when("datum.elasticity < 0").then(alt.value(VERMILLION)).otherwise(alt.value(BLUE))

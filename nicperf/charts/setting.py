@@ -39,12 +39,12 @@ def even_step(settings: list[Setting]) -> float | None:
     return float(steps[0]) if np.allclose(steps, steps[0]) else None
 
 
-def axis(settings: list[Setting], parameter: str, unit: str | None = None, shown: bool = True) -> alt.X:
+def axis(settings: list[Setting], parameter: str, unit: str | None = None) -> alt.X:
     """Horizontal axis: logarithmic where numbers span a factor of 8, categories where they are no numbers."""
     title = (
         labels.title(parameter) if unit is None else f"{labels.title(parameter, with_unit=False)} ({unit})"
     )
-    look: dict[str, Any] = {"title": title} if shown else {"title": None, "labels": False, "ticks": False}
+    look: dict[str, Any] = {"title": title}
     if not numeric(settings):
         return alt.X(f"{labels.field(parameter)}:O", sort=None, axis=alt.Axis(labelAngle=0, **look))
     log = settings[0] > 0 and settings[-1] / settings[0] >= 8  # type: ignore[operator]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -26,7 +27,7 @@ def sweep(
     start: setting.Setting | None = None,
     title: str = "",
     unit: str | None = None,
-) -> alt.VConcatChart:
+) -> alt.FacetChart:
     """Draw a pre-computed sweep, one panel for each quantity, with a marker that reads the values out.
 
     The marker follows the pointer and a control below the chart: a slider where the settings are evenly
@@ -36,7 +37,7 @@ def sweep(
     ----------
     frame : pandas.DataFrame
         One row for each setting (and seed): the columns `x` and `y`, and `by` and `bound` where given.
-        Rows that differ in the seed only are drawn as their mean with the range around it.
+        Rows that differ in the seed only are drawn as dots, with a line through their means.
     x : str
         Swept parameter, a dotted name such as `nic.dma_burst_dwords`.
     y : sequence of str
@@ -56,7 +57,7 @@ def sweep(
 
     Returns
     -------
-    altair.VConcatChart
+    altair.FacetChart
         Interactive chart; its description says in words where each quantity starts and ends.
 
     Raises
@@ -65,13 +66,14 @@ def sweep(
         A column is missing or holds no numbers.
     """
     keys = [c for c in (bound, by, x) if c]
-    keys = [c for c in (bound, by, x) if c]
     frame = require(frame, "sweep", keys, numeric=y)
-    data = _mean_and_range(frame, keys, list(y))
-    points = _published(published, keys, list(y))
-    settings = setting.ordered(data[labels.field(x)])
+    data = _rows(frame, keys, y)
+    settings = setting.ordered(frame[x])
+    marks = None if published is None or published.empty else require(published, "sweep(published)", keys)
+    if marks is not None:
+        data = pd.concat([data, _rows(marks, keys, y).assign(published=True)], ignore_index=True)
     if start is None:
-        start = settings[len(settings) // 2] if points is None else points[labels.field(x)].iloc[0]
+        start = settings[len(settings) // 2] if marks is None else marks[x].iloc[0]
     marker = alt.selection_point(
         name="at",
         encodings=["x"],
@@ -81,94 +83,84 @@ def sweep(
         value=[{"x": setting.nearest(settings, start)}],
         bind=setting.control(settings, x),
     )
-    panels = []
-    for name in y:
-        axis = setting.axis(settings, x, unit, shown=name == y[-1])
-        panel = _panel(name, axis, marker, data, points, by and labels.field(by))
-        panels.append(panel)
-    chart = alt.vconcat(*panels, spacing=18)
+    lines = setting.ordered(frame[by]) if by else []
+    quantities = [labels.title(name) for name in y]
+    chart = _panel(data, quantities, setting.axis(settings, x, unit), marker, by and labels.field(by), lines)
     if bound:
-        options = setting.ordered(data[labels.field(bound)])
+        options = setting.ordered(frame[bound])
         shown = alt.param(
             name="shown", value=options[0], bind=alt.binding_select(options=options, name=f"{bound} ")
         )
         chart = chart.add_params(shown).transform_filter(f"datum.{labels.field(bound)} == shown")
-    return chart.properties(
-        title=alt.Title(title or labels.title(x), offset=16),
-        description=_describe(data, x, y, title, bound or by),
-        usermeta={"columns": {labels.field(c): c for c in keys}},
-    ).resolve_scale(color="shared")
+    heading = alt.Header(labelOrient="top", labelAnchor="start", labelPadding=-13, labelFontWeight="normal")
+    row = alt.Row("quantity:N", title=None, sort=quantities, header=heading)
+    return (
+        chart.facet(row=row, spacing=14)
+        .resolve_scale(y="independent")
+        .properties(
+            title=alt.Title(title or labels.title(x), offset=16),
+            description=_describe(frame, x, y, title, bound or by),
+            usermeta={"columns": {labels.field(c): c for c in keys}},
+        )
+    )
 
 
-def _mean_and_range(frame: pd.DataFrame, keys: list[str], y: list[str]) -> pd.DataFrame:
-    """One row for each setting; `<y>_low` and `<y>_high` are added where several seeds were run."""
-    groups = frame.groupby(keys, sort=False)[y]
-    mean, count = groups.mean(), groups.size()
-    if (count > 1).any():
-        mean = mean.join(groups.min().add_suffix("_low")).join(groups.max().add_suffix("_high"))
-    return mean.reset_index().rename(columns={k: labels.field(k) for k in keys})
-
-
-def _published(points: pd.DataFrame | None, keys: list[str], y: list[str]) -> pd.DataFrame | None:
-    if points is None or points.empty:
-        return None
-    points = require(points, "sweep(published)", keys)
-    columns = [*keys, *(c for c in y if c in points.columns)]
-    return points[columns].rename(columns={k: labels.field(k) for k in keys})
+def _rows(frame: pd.DataFrame, keys: Sequence[str], y: Sequence[str]) -> pd.DataFrame:
+    """What is drawn, still one row for each setting: Vega unfolds it, which keeps the file small."""
+    names = {key: labels.field(key) for key in keys} | {name: labels.title(name) for name in y}
+    kept = [name for name in names if name in frame.columns]
+    return frame[kept].rename(columns=names).assign(published=False)
 
 
 def _panel(
-    name: str,
+    data: pd.DataFrame,
+    quantities: list[Any],
     x: alt.X,
     marker: alt.Parameter,
-    data: pd.DataFrame,
-    points: pd.DataFrame | None,
     by: str | None,
-) -> alt.LayerChart | alt.FacetChart:
-    """One quantity: line, range, moving marker with its value in the corner, published point."""
-    y = alt.Y(f"{name}:Q", title=None, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=4))
-    lines = list(dict.fromkeys(data[by])) if by else []
+    lines: list[Any],
+) -> alt.LayerChart:
+    """One panel: points, line through their means, moving marker with its value on top, published mark."""
+    predicted = alt.Chart().transform_filter("!datum.published")
+    dash = {"strokeDash": alt.StrokeDash(f"{by}:N", legend=None)} if by else {}
     tips = [alt.Tooltip(x.shorthand), *([alt.Tooltip(f"{by}:N")] if by else [])]
-    value = alt.Tooltip(f"{name}:Q", title=labels.title(name), format=",.4r")
-    base = alt.Chart(data).encode(x=x, y=y, tooltip=[*tips, value], color=alt.value(BLUE))
-    if by:
-        scale = alt.Scale(domain=lines, range=PALETTE[: len(lines)])
-        base = base.encode(
-            color=alt.Color(f"{by}:N", title=by, scale=scale, legend=alt.Legend(symbolType="stroke"))
-        )
-    line = base.encode(strokeDash=alt.StrokeDash(f"{by}:N", legend=None)) if by else base
-    dots = base.mark_point(filled=True, size=36, opacity=1).add_params(marker)
-    layers: list[alt.Chart] = [dots, line.mark_line()]
-    if f"{name}_low" in data.columns:
-        area = base.mark_area(opacity=0.2).encode(y=alt.Y(f"{name}_low:Q", title=None), y2=f"{name}_high:Q")
-        layers.append(area)
-    here = base.transform_filter(marker)
-    layers.append(here.mark_rule(strokeDash=[2, 2]).encode(y=alt.Undefined, color=alt.value(INK)))
-    layers.append(here.mark_point(filled=True, size=150, opacity=1))
+    tips.append(alt.Tooltip("value:Q", format=",.4r"))
+    mean = alt.Y("mean(value):Q", title=None)
+    here = predicted.transform_filter(marker)
+    layers = [
+        predicted.mark_point(filled=True, size=36, opacity=1).encode(tooltip=tips).add_params(marker),
+        predicted.mark_line().encode(y=mean, **dash),
+        here.mark_rule(strokeDash=[2, 2]).encode(
+            y=alt.value(0), y2=alt.value("height"), color=alt.value(INK)
+        ),
+        here.mark_point(filled=True, size=150, opacity=1).encode(y=mean),
+    ]
     for i, one in enumerate(lines or [None]):
         chosen = here.transform_filter(alt.FieldEqualPredicate(field=by, equal=one)) if by else here
-        place = alt.value(alt.expr(f"width * {(i + 1) / max(len(lines), 1):.4g}"))
+        place = alt.value(alt.expr(f"child_width * {(i + 1) / max(len(lines), 1):.4g}"))
         text = chosen.mark_text(align="right", baseline="bottom", fontWeight=600, dy=-5)
-        layers.append(text.encode(x=place, y=alt.value(0), text=alt.Text(f"{name}:Q", format=",.4r")))
-    if points is not None and name in points.columns:
-        mark = alt.Chart(points).mark_point(**PUBLISHED)
-        value = alt.Tooltip(f"{name}:Q", title="published", format=",.4r")
-        layers.append(mark.encode(x=x, y=y, color=alt.value(INK), tooltip=[*tips, value]))
-    # A text mark and not a title: it shares its line with the values at the marker.
-    heading = alt.Chart(alt.InlineData([{}])).mark_text(
-        text=labels.title(name), align="left", baseline="bottom", dy=-5
+        layers.append(text.encode(x=place, y=alt.value(0), text=alt.Text("mean(value):Q", format=",.4r")))
+    if data["published"].any():
+        published = alt.Chart().transform_filter("datum.published").mark_point(**PUBLISHED)
+        layers.append(published.encode(color=alt.value(INK), tooltip=tips))
+    colour: Any = alt.value(BLUE)
+    if by:
+        scale = alt.Scale(domain=lines, range=PALETTE[: len(lines)])
+        colour = alt.Color(f"{by}:N", title=by, scale=scale, legend=alt.Legend(symbolType="stroke"))
+    y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=4))
+    panel = alt.layer(*layers, data=data).encode(x=x, y=y, color=colour)
+    panel = panel.transform_fold(quantities, as_=["quantity", "value"]).transform_filter(
+        "isValid(datum.value)"
     )
-    layers.append(heading.encode(x=alt.value(0), y=alt.value(0)))
-    return alt.layer(*layers).properties(width=WIDTH, height=PANEL_HEIGHT)
+    return panel.properties(width=WIDTH, height=PANEL_HEIGHT)
 
 
-def _describe(data: pd.DataFrame, x: str, y: Sequence[str], title: str, group: str | None) -> str:
-    first = data[data[labels.field(group)] == data[labels.field(group)].iloc[0]] if group else data
-    ends = first.iloc[[0, -1]]
-    parts = [
-        f"{labels.title(n)} goes from {labels.number(ends[n].iloc[0])} to {labels.number(ends[n].iloc[1])}"
-        for n in y
-    ]
-    span = " to ".join(str(v) for v in ends[labels.field(x)])
-    shown = f", shown for {group} = {first[labels.field(group)].iloc[0]}" if group else ""
-    return f"{title or 'Sweep'} Lines over {x} from {span}{shown}: " + "; ".join(parts) + "."
+def _describe(frame: pd.DataFrame, x: str, y: Sequence[str], title: str, group: str | None) -> str:
+    """Where each quantity starts and ends, for the first value of the group."""
+    first = frame[frame[group] == frame[group].iloc[0]] if group else frame
+    ends = [first[first[x] == value] for value in (first[x].iloc[0], first[x].iloc[-1])]
+    values = {name: [labels.number(end[name].mean()) for end in ends] for name in y}
+    parts = [f"{labels.title(name)} goes from {low} to {high}" for name, (low, high) in values.items()]
+    span = " to ".join(str(end[x].iloc[0]) for end in ends)
+    shown = f", shown for {group} = {first[group].iloc[0]}" if group else ""
+    return f"{title or 'Sweep.'} Lines over {x} from {span}{shown}: " + "; ".join(parts) + "."

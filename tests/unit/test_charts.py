@@ -133,24 +133,33 @@ def ceilings_frame():
 
 
 def ablation_frame():
+    patches = (
+        ("", 0.0),
+        ("checksum", 0.0),
+        ("suppression", 60.0),
+        ("napi", 40.0),
+        ("scatter_gather", -120.0),
+    )
     return pd.DataFrame(
         [
             {
-                "patch": patch,
                 "mode": mode,
+                "step": step,
+                "patch": patch,
+                "workload": workload,
                 "quantity": quantity,
-                "change_percent": change * scale,
-                "low_percent": change * scale - 1.5,
-                "high_percent": change * scale + 2.0,
+                "unit": unit,
+                "change": change * scale,
+                "change_low": change * scale - 10,
+                "change_high": change * scale + 20,
             }
-            for quantity, scale in (("throughput_mbit_s", 1.0), ("cpu_percent_local", -2.0))
-            for patch, change in (
-                ("1 checksum", 0.0),
-                ("3 suppression", 6.0),
-                ("4 NAPI", 4.0),
-                ("6 SG", -12.0),
+            for quantity, unit, scale in (
+                ("throughput_mbit_s", "Mbit/s", 1.0),
+                ("cpu_percent_local", "%", -0.2),
             )
+            for workload in ("udp_stream", "tcp_stream")
             for mode in ("alone", "in order")
+            for step, (patch, change) in enumerate(patches)
         ]
     )
 
@@ -267,7 +276,7 @@ CARRY = {
     "path": (charts.path, costs_frame, "context", "ns_per_frame"),
     "timeline": (charts.timeline, timeline_frame, "t_s", "throughput_mbit_s"),
     "ceilings": (charts.ceilings, ceilings_frame, "resource", "ceiling"),
-    "ablation": (charts.ablation, ablation_frame, "patch", "low_percent"),
+    "ablation": (charts.ablation, ablation_frame, "patch", "change_low"),
     "sensitivity": (charts.sensitivity, sensitivity_frame, "parameter", "elasticity"),
     "sweep": (
         lambda f: charts.sweep(f, "nic.dma_burst_dwords"),
@@ -326,20 +335,28 @@ def test_small_operations_are_summed_not_dropped():
         ]
     )
     spec = charts.costs(frame).to_dict()
-    (rows,) = spec["datasets"].values()
+    rows = max(spec["datasets"].values(), key=len)
     assert sum(r["ns_per_frame"] for r in rows) == pytest.approx(frame["ns_per_frame"].sum())
     assert len(rows) == 8
 
 
-def test_seeds_are_drawn_as_mean_and_range():
+def test_seeds_stay_visible_as_dots():
     spec = DRAWN["sweep_by"]().to_dict()
     (rows,) = (v for v in spec["datasets"].values() if len(v) > 1)
-    first = rows[0]
-    assert (first["throughput_mbit_s_low"], first["throughput_mbit_s"], first["throughput_mbit_s_high"]) == (
-        350,
-        351,
-        352,
-    )
+    assert len(rows) == 2 * len(BURSTS) * 3
+    line = next(layer for layer in spec["spec"]["layer"] if layer["mark"]["type"] == "line")
+    assert line["encoding"]["y"]["aggregate"] == "mean"
+
+
+def test_published_values_are_marked_and_told_apart():
+    spec = DRAWN["sweep"]().to_dict()
+    (rows,) = (v for v in spec["datasets"].values() if len(v) > 1)
+    assert [r["Throughput (Mbit/s)"] for r in rows if r["published"]] == [640.0, 690.0]
+
+
+def test_without_published_values_none_are_drawn():
+    layers = DRAWN["sweep_by"]().to_dict()["spec"]["layer"]
+    assert not any(layer["mark"].get("shape") == "diamond" for layer in layers)
 
 
 def test_the_marker_starts_at_the_published_setting():
@@ -348,11 +365,21 @@ def test_the_marker_starts_at_the_published_setting():
     assert marker["bind"]["options"] == BURSTS
 
 
-def test_every_panel_moves_with_the_marker():
+def test_the_marker_is_moved_in_every_panel():
     spec = DRAWN["sweep"]().to_dict()
     (marker,) = [p for p in spec["params"] if p["name"] == "at"]
-    assert len(spec["vconcat"]) == 3
-    assert all(panel["layer"][0]["name"] in marker["views"] for panel in spec["vconcat"])
+    assert spec["spec"]["layer"][0]["name"] in marker["views"]
+    assert spec["facet"]["row"]["sort"] == [
+        "Throughput (Mbit/s)",
+        "CPU, sender (%)",
+        "Interrupts, sender (1/s)",
+    ]
+
+
+def test_the_second_control_chooses_the_workload():
+    spec = DRAWN["sweep"]().to_dict()
+    (shown,) = [p for p in spec["params"] if p["name"] == "shown"]
+    assert shown["bind"]["options"] == ["tcp_stream", "udp_stream"]
 
 
 @pytest.mark.parametrize(
@@ -396,7 +423,7 @@ def test_numbers_keep_four_digits(value, text):
     ("name", "text"),
     [
         ("throughput_mbit_s", "Throughput (Mbit/s)"),
-        ("interrupts_per_s_remote", "Interrupts, receiver (per second)"),
+        ("interrupts_per_s_remote", "Interrupts, receiver (1/s)"),
         ("driver.tx_ring", "TX ring"),
         ("bus.clock_mhz", "Clock (MHz)"),
     ],
