@@ -1,0 +1,31 @@
+"""Altair charts from tidy frames, in one visual language.
+
+Importing this package makes Altair draw with the project's theme and renderer.
+"""
+
+from nicperf.charts import render
+from nicperf.charts.ablation import ablation
+from nicperf.charts.ceilings import ceilings
+from nicperf.charts.costs import bus, costs
+from nicperf.charts.ledger import figures, ledger
+from nicperf.charts.path import path
+from nicperf.charts.sensitivity import sensitivity
+from nicperf.charts.sweep import sweep
+from nicperf.charts.sweep2d import sweep2d
+from nicperf.charts.timeline import timeline
+
+render.enable()
+
+__all__ = [
+    "ablation",
+    "bus",
+    "ceilings",
+    "costs",
+    "figures",
+    "ledger",
+    "path",
+    "sensitivity",
+    "sweep",
+    "sweep2d",
+    "timeline",
+]

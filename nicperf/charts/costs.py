@@ -1,0 +1,123 @@
+"""Where the nanoseconds go: CPU cost and bus occupancy per frame, as bars that add up."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from nicperf.charts import labels
+from nicperf.charts.frame import require
+from nicperf.charts.theme import GREY, PALETTE, WIDTH
+
+KEPT = 7
+OTHER = "everything else"
+
+
+def costs(
+    frame: pd.DataFrame, *, by: str = "context", title: str = "Where does the CPU time of a frame go?"
+) -> alt.VConcatChart:
+    """Draw the CPU cost of a frame as stacked bars, one colour for each operation.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A run's costs: columns `side, context, operation, ns_per_frame`, and `by`.
+    by : str
+        Column that makes the bars: `context` for one run, `configuration` for several runs in one frame.
+    title : str
+        The question that the chart answers.
+
+    Returns
+    -------
+    altair.VConcatChart
+        The largest operations have a colour each, the others share one. A side's bars add up to its CPU time.
+
+    Raises
+    ------
+    DataError
+        A column is missing or holds no numbers.
+    """
+    data = require(frame, "costs", ["side", "context", "operation", by], ["ns_per_frame"])
+    return _stacks(data, by, title, "CPU time (ns per frame)")
+
+
+def bus(
+    frame: pd.DataFrame, *, by: str = "master", title: str = "What occupies the bus?"
+) -> alt.VConcatChart:
+    """Draw the occupancy of the bus per frame as stacked bars, one colour for each operation.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A run's bus ledger: columns `side, master, operation, ns_per_frame`, and `by`.
+    by : str
+        Column that makes the bars: `master` for one run, `configuration` for several runs in one frame.
+    title : str
+        The question that the chart answers.
+
+    Returns
+    -------
+    altair.VConcatChart
+
+    Raises
+    ------
+    DataError
+        A column is missing or holds no numbers.
+    """
+    data = require(frame, "bus", ["side", "master", "operation", by], ["ns_per_frame"])
+    return _stacks(data, by, title, "bus time (ns per frame)")
+
+
+def _stacks(data: pd.DataFrame, by: str, title: str, unit: str) -> alt.VConcatChart:
+    data, operations = _fold(data, by)
+    totals = data.groupby(["side", by], sort=False, as_index=False)["ns_per_frame"].sum()
+    palette = [*PALETTE[: len(operations) - (OTHER in operations)], GREY]
+    colour = alt.Color(
+        "operation:N",
+        title=None,
+        sort=operations,
+        scale=alt.Scale(domain=operations, range=palette),
+        legend=alt.Legend(columns=3),
+    )
+    # One axis for all sides, so that their bars can be compared.
+    x = alt.X("ns_per_frame:Q", title=unit, scale=alt.Scale(domain=[0, totals["ns_per_frame"].max() * 1.1]))
+    base = alt.Chart(data).encode(y=alt.Y(f"{by}:N", title=None, sort=None), x=x)
+    panels = []
+    for side in dict.fromkeys(data["side"]):
+        own = base.transform_filter(f"datum.side == '{side}'")
+        bars = own.mark_bar(height=20).encode(
+            color=colour,
+            order=alt.Order("rank:Q"),
+            tooltip=[
+                "side:N",
+                f"{by}:N",
+                "operation:N",
+                alt.Tooltip("ns_per_frame:Q", format=",.4r", title=unit),
+            ],
+        )
+        # Vega sums the bars itself, so that both layers share one frame and one data table.
+        total = own.transform_aggregate(total="sum(ns_per_frame)", groupby=[by]).mark_text(align="left", dx=5)
+        total = total.encode(x=alt.X("total:Q", title=unit), text=alt.Text("total:Q", format=",.4~r"))
+        heading = alt.Title(side, fontSize=13, offset=4)
+        panels.append((bars + total).properties(width=WIDTH - 130, height=alt.Step(28), title=heading))
+    spoken = "; ".join(
+        f"{r['side']} {r[by]} {labels.number(r['ns_per_frame'], 3)} ns" for _, r in totals.iterrows()
+    )
+    return alt.vconcat(*panels, spacing=14).properties(
+        title=title, description=f"{title} Stacked bars in ns per frame: {spoken}."
+    )
+
+
+def _fold(data: pd.DataFrame, by: str) -> tuple[pd.DataFrame, list[str]]:
+    """Keep the largest operations by name and sum up the others, in an order common to all bars."""
+    data = data.assign(
+        side=data["side"].map(lambda side: labels.SIDES.get(side, side)),
+        operation=data["operation"].map(labels.spaced),
+        **{by: data[by].map(labels.spaced)},
+    )
+    sizes = data.groupby("operation")["ns_per_frame"].sum().sort_values(ascending=False, kind="stable")
+    kept = list(sizes.index[:KEPT])
+    folded = data.assign(operation=data["operation"].where(data["operation"].isin(kept), OTHER))
+    summed = folded.groupby(["side", by, "operation"], sort=False, as_index=False)["ns_per_frame"].sum()
+    operations = kept + ([OTHER] if len(sizes) > KEPT else [])
+    return summed.assign(rank=summed["operation"].map(operations.index)), operations

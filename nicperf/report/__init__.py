@@ -1,0 +1,38 @@
+"""What notebooks show, and the HTML report made from them.
+
+`build` and `update` take all notebooks; the other names are for use inside of one.
+"""
+
+from importlib import import_module
+from typing import Any
+
+# Loaded on first use: a notebook needs no exporter, and building a report starts before any chart is drawn.
+_HOME = {
+    "answer": "prose",
+    "build": "site",
+    "ceilings": "limits",
+    "claims": "views",
+    "consistency": "views",
+    "figures": "views",
+    "ledger": "views",
+    "parameters": "views",
+    "path": "paths",
+    "provenance": "origin",
+    "residuals": "views",
+    "separable": "prose",
+    "sweep": "sweeps",
+    "update": "refresh",
+    "verdict": "prose",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'nicperf.report' has no attribute {name!r}")
+    return getattr(import_module(f"nicperf.report.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

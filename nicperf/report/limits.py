@@ -1,0 +1,66 @@
+"""What wire, bus and CPU would allow at most for each published throughput, before anything is fitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from nicperf.analytic.bus import ParallelBus, burst_mbyte_s
+from nicperf.analytic.ceilings import HEADER_BYTES, tcp_goodput_mbit_s, udp_fragments, udp_goodput_mbit_s
+from nicperf.report.sweeps import setting
+
+if TYPE_CHECKING:
+    from nicperf.experiments import Experiment
+
+MTU = 1500
+TCP_PAYLOAD = 1448
+
+
+def ceilings(exp: Experiment) -> pd.DataFrame:
+    """Closed-form ceilings of each published throughput.
+
+    Parameters
+    ----------
+    exp : Experiment
+        Only its published figures and unfitted settings are used.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `configuration, workload, resource, published, ceiling`, in Mbit/s. The wire's is the share of payload
+        in full frames. The bus's holds the frames' bytes in bursts of the configured length and nothing else.
+        The CPU's is the published rate scaled to a busy CPU.
+    """
+    figures = exp.figures
+    rows = []
+    for configuration in exp.configurations:
+        for workload, spec in exp.workloads.items():
+            own = figures[(figures["configuration"] == configuration) & (figures["workload"] == workload)]
+            value = {(f["quantity"], f["side"]): f["value"] for f in own.to_dict("records")}
+            rate = value.get(("throughput_mbit_s", "local"), value.get(("throughput_mbit_s", "both")))
+            if rate is None:
+                continue
+            udp = spec.workload.startswith("udp")
+            found = {
+                "wire": udp_goodput_mbit_s(spec.message_bytes) if udp else tcp_goodput_mbit_s(),
+                "bus": _bus(exp, configuration, workload, udp, spec.message_bytes),
+                "CPU, sender": 100 * rate / value["cpu_percent", "local"],
+                "CPU, receiver": 100 * rate / value["cpu_percent", "remote"],
+            }
+            head = {"configuration": configuration, "workload": workload, "published": rate}
+            rows += [{**head, "resource": name, "ceiling": ceiling} for name, ceiling in found.items()]
+    return pd.DataFrame(rows)
+
+
+def _bus(exp: Experiment, configuration: str, workload: str, udp: bool, message_bytes: int) -> float:
+    """Payload rate that the sender's bus carries when it moves nothing but frames."""
+    bus = ParallelBus()
+    burst = setting(exp, configuration, workload, "nic.dma_burst_dwords")
+    line = setting(exp, configuration, workload, "bus.read_line_bytes") // bus.width_bytes
+    limits = [words for words in (burst, line) if words]
+    frames = udp_fragments(message_bytes) if udp else [MTU]
+    moved = sum(size + HEADER_BYTES for size in frames)
+    payload = message_bytes if udp else TCP_PAYLOAD
+    words = min(limits) if limits else -(-max(frames) // bus.width_bytes)
+    return 8 * burst_mbyte_s(words, bus) * payload / moved

@@ -1,0 +1,152 @@
+"""The report: one page for each notebook and an index, written beside the old one, then put in its place."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from nicperf.errors import DataError
+from nicperf.report.execute import Executed, Say, execute
+from nicperf.report.exporter import ReportExporter
+from nicperf.report.overview import overview
+
+
+def build(
+    output: str | Path = "report",
+    *,
+    notebooks: str | Path = "notebooks",
+    cache: str | Path = "build/report",
+    fresh: bool = False,
+    say: Say = print,
+) -> Path:
+    """Execute all notebooks and write the HTML report.
+
+    Parameters
+    ----------
+    output : path
+        Folder to write; an earlier report there is replaced, anything else is refused.
+    notebooks : path
+        Folder of the notebooks; every ``*.ipynb`` in it is used.
+    cache : path
+        Where executed notebooks are kept.
+    fresh : bool
+        Execute everything again.
+    say : callable
+        Takes one line of progress.
+
+    Returns
+    -------
+    Path
+        The index page.
+
+    Raises
+    ------
+    DataError
+        There are no notebooks, or `output` holds something that is not a report.
+    NotebookError
+        A cell failed; the earlier report stays as it was.
+    """
+    output = Path(output).resolve()
+    _refuse_to_overwrite(output)
+    executed = execute(found(notebooks), Path(cache), fresh=fresh, say=say)
+    say("index: ledger and consistency of all experiments")
+    pages = [Executed(Path("index.ipynb"), overview(executed), 0.0, cached=False), *executed]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    beside = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
+    try:
+        beside.chmod(0o755)
+        for page in pages:
+            (beside / _file(page)).write_text(_html(page, pages), encoding="utf-8")
+        _put_in_place(beside, output)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    say(f"report: {output / 'index.html'}")
+    return output / "index.html"
+
+
+def found(notebooks: str | Path) -> list[Path]:
+    """All notebooks of a folder, in the order of their names.
+
+    Raises
+    ------
+    DataError
+        The folder has none.
+    """
+    paths = sorted(Path(notebooks).glob("*.ipynb"))
+    if not paths:
+        raise DataError(
+            "no notebooks here", place=str(notebooks), cure="run this in the project's root folder"
+        )
+    return paths
+
+
+def title(notebook: Any) -> str:
+    """Text of a notebook's first heading."""
+    lines = (
+        line for cell in notebook.cells if cell.cell_type == "markdown" for line in cell.source.split("\n")
+    )
+    return next((line[2:].strip() for line in lines if line.startswith("# ")), "untitled")
+
+
+def _html(page: Executed, pages: Sequence[Executed]) -> str:
+    links = [
+        {"file": _file(p), "name": p.path.stem.replace("_", " ") if p.seconds else "overview"} for p in pages
+    ]
+    site = {"pages": links, "file": _file(page), "title": title(page.notebook), "facts": _facts(page)}
+    text, _ = ReportExporter().from_notebook_node(page.notebook, {"nicperf": site})
+    return text
+
+
+def _file(page: Executed) -> str:
+    return f"{page.path.stem}.html"
+
+
+def _facts(page: Executed) -> dict[str, str]:
+    """What is true of this build only, and therefore not in the notebook's stored outputs."""
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pandas", "altair"))
+    facts = {
+        "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "commit": _commit(),
+        "nicperf": version("nicperf"),
+        "Python": platform.python_version(),
+        "libraries": libraries,
+    }
+    return {"run time": f"{page.seconds:.0f} s", **facts} if page.seconds else facts
+
+
+def _commit() -> str:
+    """Commit of the checkout, with a plus sign where it has changes; unknown outside of one."""
+    git = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        return subprocess.run(git, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def _refuse_to_overwrite(output: Path) -> None:
+    index = output / "index.html"
+    ours = index.is_file() and "nicperf" in index.read_text(encoding="utf-8", errors="replace")[:2000]
+    if output.exists() and not ours and (not output.is_dir() or any(output.iterdir())):
+        raise DataError(
+            "exists and is not a report",
+            field="output",
+            value=str(output),
+            cure="name another folder or remove it",
+        )
+
+
+def _put_in_place(beside: Path, output: Path) -> None:
+    """Swap two folders; whoever opens the report meanwhile sees the old one or the new one."""
+    old = beside.with_name(beside.name + "-old")
+    if output.exists():
+        os.replace(output, old)
+    os.replace(beside, output)
+    shutil.rmtree(old, ignore_errors=True)

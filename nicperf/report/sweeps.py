@@ -1,0 +1,113 @@
+"""Sweeps of one parameter of an experiment, run and drawn: the questions that a notebook asks of a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import pandas as pd
+
+from nicperf import charts
+from nicperf.charts.sweep import QUANTITIES
+
+if TYPE_CHECKING:
+    from nicperf.experiments import Experiment
+
+
+def sweep(
+    exp: Experiment,
+    configuration: str,
+    parameter: str,
+    values: Sequence[Any],
+    *,
+    title: str,
+    words: Mapping[Any, str] | None = None,
+    y: Sequence[str] = QUANTITIES,
+    **overrides: Any,
+) -> alt.FacetChart:
+    """Move one parameter of a configuration and draw what becomes of throughput, CPU and interrupts.
+
+    Parameters
+    ----------
+    exp : Experiment
+        With a stored fit.
+    configuration : str
+        The configuration that is varied; all workloads of the experiment are run, and chosen by a list.
+    parameter : str
+        Dotted name; ``local.`` in front changes the sending host only.
+    values : sequence
+        Settings to run.
+    title : str
+        The question.
+    words : mapping, optional
+        Words for settings; with them the axis has categories and not numbers.
+    y : sequence of str
+        Quantities of the run's summary.
+    **overrides
+        Other parameters that differ from the configuration, by dotted name.
+
+    Returns
+    -------
+    altair.FacetChart
+        The published figures stand at the configuration's own setting; with `overrides` none are drawn.
+
+    Raises
+    ------
+    ScenarioError
+        An unknown name or a value out of range.
+    """
+    jobs = [(workload, value) for workload in exp.workloads for value in values]
+
+    def run(job: tuple[str, Any]) -> dict[str, Any]:
+        workload, value = job
+        done = exp.simulate(configuration, workload, **{**overrides, parameter: value})
+        return {"workload": workload, parameter: value, **{name: done.summary[name] for name in y}}
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        frame = pd.DataFrame(list(pool.map(run, jobs)))
+    marks = pd.DataFrame() if overrides else published_points(exp, configuration, parameter)
+    if words:
+        for table in (frame, marks):
+            if len(table):
+                table[parameter] = table[parameter].map(lambda v: words.get(v, str(v)))
+    return charts.sweep(frame, parameter, y, bound="workload", published=marks, title=title)
+
+
+def published_points(exp: Experiment, configuration: str, parameter: str) -> pd.DataFrame:
+    """Published figures of a configuration, placed at the setting that it has.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `workload`, the parameter's column, and a column for each quantity as a run's summary names it.
+    """
+    rows = []
+    for workload in exp.workloads:
+        figures = exp.figures.query("configuration == @configuration and workload == @workload")
+        row: dict[str, Any] = {
+            "workload": workload,
+            parameter: setting(exp, configuration, workload, parameter),
+        }
+        for figure in figures.to_dict("records"):
+            if figure["quantity"] == "throughput_mbit_s" and figure["side"] != "remote":
+                row["throughput_mbit_s"] = figure["value"]
+            elif figure["quantity"] == "cpu_percent":
+                row[f"cpu_percent_{figure['side']}"] = figure["value"]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def setting(exp: Experiment, configuration: str, workload: str, parameter: str) -> Any:
+    """Value that a parameter has in a configuration: of the sending host where the name has no side."""
+    from nicperf.simulation import parameters
+
+    asked = exp.scenario(configuration, workload)
+    side = "remote" if parameter.startswith("remote.") else "local"
+    plain = parameter.removeprefix(f"{side}.")
+    for name in (f"{side}.{plain}", plain):
+        if name in asked["params"]:
+            return asked["params"][name]
+    return parameters(asked["driver"])[plain].default

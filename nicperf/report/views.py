@@ -1,0 +1,134 @@
+"""Tables of an experiment: its figures, claims, assumptions, arithmetic and fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from nicperf import published
+from nicperf.report.table import Table
+
+if TYPE_CHECKING:
+    from nicperf.experiments import Experiment
+
+
+class Tables(tuple[Table, ...]):
+    """Tables shown one below the other."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self))
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self)
+
+
+def figures(exp: Experiment | str) -> Tables:
+    """Published figures with the role of each: what was measured, and folded below it everything else.
+
+    Parameters
+    ----------
+    exp : Experiment or str
+        An experiment or a slug.
+
+    Returns
+    -------
+    Tables
+        Numbers are shown as they were printed, with the place of each in the raw output.
+    """
+    frame = published.figures(_slug(exp))
+    frame["printed"] = frame["value_text"]
+    frame["printed in"] = frame["raw_file"] + ":" + frame["raw_line"].astype(str)
+    columns = ["configuration", "workload", "side", "quantity", "printed", "unit", "role", "printed in"]
+    judged = frame["role"].isin(["fit", "held_out"])
+    others = f"Settings, counts and derived figures ({(~judged).sum()} rows)"
+    return Tables(
+        [
+            Table(
+                frame.loc[judged, columns], f"Figures that the model must answer for ({judged.sum()} rows)"
+            ),
+            Table(frame.loc[~judged, columns], others, folded=True),
+        ]
+    )
+
+
+def claims(exp: Experiment | str) -> Table:
+    """Claims of the thread in our own words, and what would refute each."""
+    frame = published.claims(_slug(exp))
+    columns = {"statement": "claim", "place": "where", "figures": "rests on", "refuted_by": "refuted by"}
+    return Table(frame[list(columns)], titles=columns)
+
+
+def consistency(exp: Experiment | str) -> Tables:
+    """Arithmetic of the published figures: what does not add up, and folded below it what does.
+
+    Parameters
+    ----------
+    exp : Experiment or str
+        An experiment or a slug.
+
+    Returns
+    -------
+    Tables
+    """
+    from nicperf.published.consistency import consistency as check
+
+    frame = check(_slug(exp)).drop(columns="slug")
+    good = frame["verdict"] == "consistent"
+    summary = frame.groupby("check", sort=False).agg(
+        checks=("verdict", "size"),
+        consistent=("verdict", lambda v: int((v == "consistent").sum())),
+        largest_error_percent=("error_percent", lambda e: e.abs().max()),
+    )
+    tables = [Table(summary.reset_index(), "Checks by kind")]
+    if not good.all():
+        tables.append(Table(frame[~good], f"What does not add up ({(~good).sum()} rows)"))
+    tables.append(Table(frame[good], f"What adds up ({good.sum()} rows)", folded=True))
+    return Tables(tables)
+
+
+def parameters(exp: Experiment) -> Tables:
+    """Assumptions with value, unit, origin and source; fitted ones with the range that the figures leave."""
+    frame = exp.parameters
+    fitted = frame["origin"] == "fitted"
+    ranges = ["low", "high", "prior_low", "prior_high"]
+    common = ["name", "value", "unit", "origin", "source"]
+    titles = {"prior_low": "prior from", "prior_high": "prior to", "low": "from", "high": "to"}
+    found = frame.loc[fitted, ["name", "value", "unit", *ranges, "source"]]
+    return Tables(
+        [
+            Table(found, f"Fitted: {fitted.sum()} parameters", titles),
+            Table(frame.loc[~fitted, common], f"Not fitted: {(~fitted).sum()} assumptions"),
+        ]
+    )
+
+
+def residuals(exp: Experiment) -> Table:
+    """Fitted figures beside what the fit makes of them."""
+    titles = {"misses_of_tolerance": "miss / tolerance", "error_percent": "error (%)"}
+    return Table(exp.fit.residuals, "Fitted figures", titles)
+
+
+def ledger(frame: pd.DataFrame, *, caption: str = "", folded: bool = False) -> Table:
+    """Ledger rows with verdicts, the reason for each and no columns that only programs need.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        From `Experiment.ledger`, or several of them with a column `slug` in front.
+    caption : str
+        One line above the table.
+    folded : bool
+        Show the caption only until the reader opens the table.
+
+    Returns
+    -------
+    Table
+    """
+    columns = ["slug", "id", "role", "published", "predicted", "unit", "error_percent", "verdict", "why"]
+    shown = frame[[c for c in columns if c in frame.columns]]
+    return Table(shown, caption, {"error_percent": "error (%)", "slug": "experiment"}, folded)
+
+
+def _slug(exp: Experiment | str) -> str:
+    return exp if isinstance(exp, str) else exp.slug

@@ -1,0 +1,330 @@
+"""The report on made-up notebooks: stored form, cache, page, replacement of an earlier report, errors."""
+
+import json
+import re
+
+import nbformat
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from nicperf.charts.render import MIME
+from nicperf.charts.theme import INK
+from nicperf.errors import DataError
+from nicperf.report import execute as runs
+from nicperf.report import refresh, site
+from nicperf.report.__main__ import main
+from nicperf.report.exporter import ReportExporter, vega
+from nicperf.report.figure import figure_html
+from nicperf.report.normalise import complaints, stored
+from nicperf.report.table import Table
+
+SPEC = {
+    "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+    "title": {"text": "Is <one> more than two?", "subtitle": "A note."},
+    "description": 'One is 1, two is "2".',
+    "datasets": {"frame_1": [{"nic_x": 1, "value": 0.5}, {"nic_x": 2, "value": 1234.5678}], "empty": [{}]},
+    "usermeta": {"columns": {"nic_x": "nic.x"}},
+    "config": {"background": "#ffffff", "axis": {"labelColor": INK}},
+    "data": {"name": "frame_1"},
+    "mark": "point",
+    "encoding": {
+        "x": {"field": "nic_x", "type": "quantitative"},
+        "y": {"field": "value", "type": "quantitative"},
+    },
+}
+
+
+def notebook(*cells):
+    """A notebook of text (starting with #) and code cells."""
+    make = {True: nbformat.v4.new_markdown_cell, False: nbformat.v4.new_code_cell}
+    return nbformat.v4.new_notebook(cells=[make[cell.startswith("#")](cell) for cell in cells])
+
+
+def write(folder, name, *cells):
+    path = folder / f"{name}.ipynb"
+    nbformat.write(notebook(*cells), path)
+    return path
+
+
+def page_of(*outputs, source="", resources=None):
+    book = notebook("# A question?", "## First", source)
+    book.cells[2].outputs = [nbformat.v4.new_output("display_data", data=data) for data in outputs]
+    return ReportExporter().from_notebook_node(book, resources)[0]
+
+
+# -- tables
+
+
+def test_numbers_stand_right_with_four_digits_and_words_left():
+    shown = Table(pd.DataFrame({"name": ["a<b"], "rate": [2673939.0]}), "Rates")._repr_html_()
+    assert '<td style="text-align:left">a&lt;b</td><td style="text-align:right">2,674,000</td>' in shown
+    assert "<b>Rates</b>" in shown
+
+
+def test_a_column_with_a_word_in_it_is_no_column_of_numbers():
+    assert "right" not in Table(pd.DataFrame({"x": [1.0, "many"]}))._repr_html_()
+
+
+def test_what_is_missing_is_a_dash_and_leaves_the_column_numeric():
+    shown = Table(pd.DataFrame({"x": [1.5, None]}))._repr_html_()
+    assert shown.count("right") == 3
+    assert ">–<" in shown
+
+
+def test_verdicts_carry_a_mark_besides_their_colour():
+    shown = Table(pd.DataFrame({"verdict": ["reproduced", "not reproduced"]}))._repr_html_()
+    assert "✓ reproduced" in shown
+    assert "✗ not reproduced" in shown
+
+
+def test_tables_hold_nothing_random():
+    frame = pd.DataFrame({"x": [1, 2]})
+    assert Table(frame)._repr_html_() == Table(frame)._repr_html_()
+
+
+# -- stored form
+
+
+def test_the_stored_form_forgets_what_changes_from_run_to_run():
+    first, second = notebook("# A", "1 + 1"), notebook("# A", "1 + 1")
+    first.cells[1].metadata = {"execution": {"iopub.execute_input": "2026-01-01"}, "tags": ["kept"]}
+    second.cells[1].metadata = {"tags": ["kept"]}
+    first.metadata.language_info = {"version": "3.99"}
+    assert first.cells[1].id != second.cells[1].id
+    assert stored(first) == stored(second)
+    assert json.loads(stored(first))["cells"][1]["metadata"] == {"tags": ["kept"]}
+
+
+def test_the_stored_form_keeps_outputs_and_counts():
+    book = notebook("1 + 1")
+    book.cells[0].execution_count = 1
+    book.cells[0].outputs = [nbformat.v4.new_output("execute_result", {"text/plain": "2"}, execution_count=1)]
+    kept = json.loads(stored(book))["cells"][0]
+    assert kept["execution_count"] == 1
+    assert kept["outputs"][0]["data"]["text/plain"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda book: None, None),
+        (lambda book: book.cells[0].update(execution_count=2), "top to bottom"),
+        (lambda book: book.cells[0].update(execution_count=None), "top to bottom"),
+        (lambda book: book.cells[0].outputs.append(nbformat.v4.new_output("error")), "failed cell"),
+    ],
+)
+def test_complaints_name_what_is_wrong(tmp_path, change, reason):
+    book = notebook("1 + 1")
+    book.cells[0].execution_count = 1
+    change(book)
+    path = tmp_path / "a.ipynb"
+    path.write_text(stored(book), encoding="utf-8")
+    found = complaints(path)
+    assert (found == []) if reason is None else any(reason in one for one in found)
+
+
+def test_a_file_that_an_editor_saved_is_not_in_its_stored_form(tmp_path):
+    write(tmp_path, "a", "# only text")
+    with pytest.raises(DataError, match=r"a\.ipynb is not in its stored form.*update"):
+        refresh.check(tmp_path)
+
+
+# -- the page
+
+
+def test_vega_comes_once_however_many_charts_there_are():
+    page = page_of({MIME: SPEC}, {MIME: SPEC})
+    assert page.count("<figure") == 2
+    assert page.count(vega()) == 1
+
+
+def test_a_page_without_charts_has_no_vega():
+    assert vega() not in page_of({"text/plain": "2"})
+
+
+def test_a_page_refers_to_nothing_outside():
+    page = page_of({MIME: SPEC}, {"text/html": "<table></table>"}).replace(vega(), "")
+    assert re.findall(r'(?:src|href|url)\s*[=(]\s*["\']?(?:https?:)?//[^"\')\s]+', page) == []
+
+
+def test_formulas_become_mathml():
+    book = notebook("# A $x^2$ and\n\n$$\\frac{a}{b}$$\n\n\\begin{align} c &= d \\end{align}")
+    page = ReportExporter().from_notebook_node(book)[0]
+    assert page.count("<math") == 3
+    assert "mfrac" in page
+
+
+def test_a_formula_with_an_unknown_command_stops_the_export():
+    with pytest.raises(Exception, match="nosuchcommand"):
+        ReportExporter().from_notebook_node(notebook("# A $\\nosuchcommand$"))
+
+
+def test_headings_are_listed_as_contents():
+    assert re.search(r'<nav[^>]*contents[^>]*>.*<a href="#First">First', page_of({"text/plain": "2"}))
+
+
+def test_a_figure_says_in_words_what_it_shows_and_gives_its_numbers():
+    shown = figure_html(SPEC)
+    assert 'aria-label="One is 1, two is &quot;2&quot;."' in shown
+    assert "<strong>Is &lt;one&gt; more than two?</strong><span>A note.</span>" in shown
+    assert "Data behind this chart (2 rows)" in shown
+    assert ">nic.x</th>" in shown
+    assert ">1,235</td>" in shown
+    assert shown.count('class="data"') == 1
+
+
+def test_a_figure_takes_the_colours_of_the_page():
+    drawn = json.loads(re.search(r"json\">(.*?)</script>", figure_html(SPEC))[1])
+    assert drawn["config"] == {"background": None, "axis": {"labelColor": "currentColor"}}
+
+
+def test_data_cannot_close_the_script():
+    spec = {**SPEC, "description": "</script><b>"}
+    inside = re.search(r"json\">(.*)</script>", figure_html(spec), re.DOTALL)[1]
+    assert "</script>" not in inside
+
+
+def test_code_is_folded_and_text_outputs_are_shown():
+    page = page_of({"text/plain": "a < b"}, source="x = 1")
+    assert '<details class="code">' in page
+    assert "a &lt; b" in page
+
+
+# -- running and building
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Execute without a kernel: every code cell prints its number; `1 / 0` fails."""
+    ran = []
+
+    async def fake(path, book, say):
+        ran.append(path.stem)
+        for number, cell in enumerate(c for c in book.cells if c.cell_type == "code"):
+            if cell.source == "1 / 0":
+                raise runs.NotebookError(
+                    "ZeroDivisionError: division by zero", place=f"{path.name}: cell {number}"
+                )
+            cell.execution_count = number + 1
+            cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"{number}\n")]
+
+    monkeypatch.setattr(runs, "_run", fake)
+    monkeypatch.setattr(site, "overview", lambda executed: notebook("# Overview"))
+    return ran
+
+
+@pytest.fixture
+def books(tmp_path):
+    folder = tmp_path / "notebooks"
+    folder.mkdir()
+    write(folder, "01_a", "# 01  A?", "1")
+    write(folder, "02_b", "# 02  B?", "2")
+    return folder
+
+
+def build(tmp_path, **more):
+    said = []
+    index = site.build(
+        tmp_path / "report",
+        notebooks=tmp_path / "notebooks",
+        cache=tmp_path / "cache",
+        say=said.append,
+        **more,
+    )
+    return index, said
+
+
+def test_the_report_has_a_page_for_each_notebook_and_says_where_it_is(quick, books, tmp_path):
+    index, said = build(tmp_path)
+    assert sorted(p.name for p in index.parent.iterdir()) == ["01_a.html", "02_b.html", "index.html"]
+    assert said[-1] == f"report: {index}"
+    page = (index.parent / "01_a.html").read_text(encoding="utf-8")
+    assert "<title>01  A?</title>" in page
+    assert 'href="02_b.html"' in page
+
+
+def test_only_what_changed_is_executed_again(quick, books, tmp_path):
+    build(tmp_path)
+    build(tmp_path)
+    assert quick == ["01_a", "02_b"]
+    write(books, "02_b", "# 02  B?", "3")
+    build(tmp_path)
+    assert quick == ["01_a", "02_b", "02_b"]
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_a_change_of_the_package_executes_everything_again(quick, books, tmp_path, monkeypatch):
+    build(tmp_path)
+    monkeypatch.setattr(runs, "package_hash", lambda: "another")
+    build(tmp_path)
+    assert quick == ["01_a", "02_b"] * 2
+
+
+def test_fresh_executes_everything_again(quick, books, tmp_path):
+    build(tmp_path)
+    build(tmp_path, fresh=True)
+    assert quick == ["01_a", "02_b"] * 2
+
+
+def test_a_failing_cell_leaves_the_earlier_report(quick, books, tmp_path):
+    index, _ = build(tmp_path)
+    before = index.read_text(encoding="utf-8")
+    write(books, "02_b", "# 02  B?", "1 / 0")
+    with pytest.raises(runs.NotebookError, match=r"02_b\.ipynb: cell 0: ZeroDivisionError"):
+        build(tmp_path)
+    assert index.read_text(encoding="utf-8") == before
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["cache", "notebooks", "report"]
+
+
+def test_a_folder_that_is_no_report_is_not_replaced(quick, books, tmp_path):
+    mine = tmp_path / "report"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("years of work")
+    with pytest.raises(DataError, match="exists and is not a report"):
+        build(tmp_path)
+    assert (mine / "thesis.txt").exists()
+
+
+def test_pages_of_removed_notebooks_go(quick, books, tmp_path):
+    index, _ = build(tmp_path)
+    (books / "02_b.ipynb").unlink()
+    build(tmp_path)
+    assert not (index.parent / "02_b.html").exists()
+
+
+def test_update_writes_outputs_and_then_finds_nothing_to_do(quick, books, tmp_path):
+    changed = refresh.update(books, cache=tmp_path / "cache", say=lambda line: None)
+    assert [p.name for p in changed] == ["01_a.ipynb", "02_b.ipynb"]
+    refresh.check(books)
+    assert refresh.update(books, cache=tmp_path / "cache", say=lambda line: None) == []
+
+
+def test_no_notebooks_is_an_error_with_a_cure(tmp_path):
+    with pytest.raises(DataError, match=r"no notebooks here; run this in the project's root folder"):
+        site.found(tmp_path)
+
+
+def test_the_command_reports_an_error_in_one_line(tmp_path):
+    result = CliRunner().invoke(main, ["build", "--notebooks", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "no notebooks here" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_a_failing_cell_is_named_with_its_notebook_and_first_line(tmp_path):
+    path = write(tmp_path, "03_c", "# 03  C?", "x = 0\n1 / x")
+    with pytest.raises(
+        runs.NotebookError, match=r"03_c\.ipynb: cell 1 \(x = 0\): ZeroDivisionError: division by zero"
+    ):
+        runs.execute([path], tmp_path / "cache", say=lambda line: None)
+
+
+def test_a_real_kernel_fills_in_the_outputs(tmp_path):
+    path = write(tmp_path, "04_d", "# 04  D?", "6 * 7")
+    (done,) = runs.execute([path], tmp_path / "cache", say=lambda line: None)
+    assert done.notebook.cells[1].outputs[0].data["text/plain"] == "42"
+    assert not done.cached
+    (again,) = runs.execute([path], tmp_path / "cache", say=lambda line: None)
+    assert again.cached
+    assert again.seconds == pytest.approx(done.seconds, abs=0.1)
