@@ -274,8 +274,9 @@ cdef class VelocityHost(Host):
                 self.pausing = True
                 self.device_stats.pauses += 1
                 (<VelocityHost>self.peer).paused = True
-            self.moderate(&self.rx_moderation, EVENT_RX_TIMER, ISR_RX, ISR_RX_SUPPRESSED, self.rx_fifo.count == 0)
             self.dma_rx_start()
+            server_dispatch(self.q, &self.dma)  # before the interrupt: its register read delays what the engine does next
+            return self.moderate(&self.rx_moderation, EVENT_RX_TIMER, ISR_RX, ISR_RX_SUPPRESSED, self.rx_fifo.count == 0)
         server_dispatch(self.q, &self.dma)
         return 0
 
