@@ -432,7 +432,8 @@ cdef class VelocityHost(Host):
             self.soft_job = SOFT_POLL
             ledger_charge(&self.ledger, SOFT_IRQ, OP_POLL, self.p.poll, 1)
             self.serve_charge(SOFT_IRQ, POLL_BUDGET - self.poll_received, SERVE_MOST)
-            ledger_charge(&self.ledger, SOFT_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+            if self.poll_received + self.serve_rx < POLL_BUDGET:    # the poll will complete
+                ledger_charge(&self.ledger, SOFT_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
             return self.submit(SOFT_IRQ)
         if self.poll_received < POLL_BUDGET:
             self.poll_scheduled = False
