@@ -97,6 +97,7 @@ cdef class VelocityHost(Host):
     cdef int dma_tx_start(self) except -1 nogil
     cdef int dma_rx_start(self) except -1 nogil
     cdef int dma_submit(self, int32_t cls, int64_t gap_ps, int64_t bus_ps) noexcept nogil
+    cdef int dma_delay(self, int64_t bus_ps) noexcept nogil
     cdef int dma_done(self) except -1 nogil
     cdef int wire_start(self) except -1 nogil
     cdef int wire_done(self) except -1 nogil

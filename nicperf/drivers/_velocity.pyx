@@ -145,16 +145,25 @@ cdef class VelocityHost(Host):
 
     cdef int64_t mmio(self, int32_t reads, int32_t writes) noexcept nogil:
         """Register accesses by the CPU: they slip between two bursts, delay a running DMA and, if they read, stall the CPU."""
-        cdef int64_t bus_ps = bus_mmio(&self.bus, reads, writes), left_ps, stall_ps = bus_ps
-        cdef int32_t cls = self.dma.current
-        if cls >= 0:
+        cdef int64_t bus_ps = bus_mmio(&self.bus, reads, writes), left_ps, stall_ps = bus_ps + reads * self.cost.mmio_read
+        if reads and self.dma.current >= 0:
             left_ps = server_left_ps(self.q, &self.dma)
-            if left_ps <= self.bus_left_ps[cls]:        # moving data, not setting up
-                if reads:
-                    stall_ps += left_ps % self.p.burst_ps
-                self.bus_left_ps[cls] += bus_ps
-                server_extend(self.q, &self.dma, bus_ps)
-        return stall_ps + reads * self.cost.mmio_read
+            if left_ps <= self.bus_left_ps[self.dma.current]:   # moving data, not setting up
+                stall_ps += left_ps % self.p.burst_ps
+        self.dma_delay(bus_ps)
+        return stall_ps
+
+    cdef int dma_delay(self, int64_t bus_ps) noexcept nogil:
+        """Somebody else has the bus: the running DMA waits for what does not fit into the rest of its set-up."""
+        cdef int32_t cls = self.dma.current
+        cdef int64_t free_ps
+        if cls < 0:
+            return 0
+        free_ps = max(server_left_ps(self.q, &self.dma) - self.bus_left_ps[cls], <int64_t>0)
+        if free_ps < bus_ps:
+            self.bus_left_ps[cls] += bus_ps - free_ps
+            server_extend(self.q, &self.dma, bus_ps - free_ps)
+        return 0
 
     cdef int doorbell(self) except -1 nogil:
         self.device_stats.doorbells += 1
@@ -198,13 +207,11 @@ cdef class VelocityHost(Host):
 
     cdef int wire_done(self) except -1 nogil:
         """The frame has left: write its status back, tell the interrupt logic, and let it arrive."""
-        cdef int32_t frame = fifo_take(&self.tx_fifo), cls = self.dma.current
+        cdef int32_t frame = fifo_take(&self.tx_fifo)
         cdef tx_descriptor_t* d = &self.tx_ring[self.tx_written_back]
         cdef int64_t bus_ps = bus_move(&self.bus, BUS_TX_WRITEBACK, False, STATUS_BYTES, 0)
         self.wire_busy = False
-        if cls >= 0 and server_left_ps(self.q, &self.dma) <= self.bus_left_ps[cls]:
-            self.bus_left_ps[cls] += bus_ps
-            server_extend(self.q, &self.dma, bus_ps)
+        self.dma_delay(bus_ps)
         d.word0 &= ~OWNED_BY_NIC
         self.tx_written_back = ring_next(self.tx_written_back, self.p.tx_ring)
         self.tx_on_chip -= 1
@@ -274,8 +281,9 @@ cdef class VelocityHost(Host):
                 self.pausing = True
                 self.device_stats.pauses += 1
                 (<VelocityHost>self.peer).paused = True
-            self.moderate(&self.rx_moderation, EVENT_RX_TIMER, ISR_RX, ISR_RX_SUPPRESSED, self.rx_fifo.count == 0)
             self.dma_rx_start()
+            server_dispatch(self.q, &self.dma)  # before the interrupt: its register read delays what the engine does next
+            return self.moderate(&self.rx_moderation, EVENT_RX_TIMER, ISR_RX, ISR_RX_SUPPRESSED, self.rx_fifo.count == 0)
         server_dispatch(self.q, &self.dma)
         return 0
 
@@ -424,7 +432,8 @@ cdef class VelocityHost(Host):
             self.soft_job = SOFT_POLL
             ledger_charge(&self.ledger, SOFT_IRQ, OP_POLL, self.p.poll, 1)
             self.serve_charge(SOFT_IRQ, POLL_BUDGET - self.poll_received, SERVE_MOST)
-            ledger_charge(&self.ledger, SOFT_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+            if self.poll_received + self.serve_rx < POLL_BUDGET:    # the poll will complete
+                ledger_charge(&self.ledger, SOFT_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
             return self.submit(SOFT_IRQ)
         if self.poll_received < POLL_BUDGET:
             self.poll_scheduled = False

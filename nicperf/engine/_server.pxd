@@ -13,9 +13,10 @@ cdef struct server_t:
     int32_t slot                        # its event in the queue
     int32_t current                     # class that runs now, -1 when idle
     int32_t waiting                     # bit per class with a job, the running one included
-    int64_t started_ps                  # since when `current` runs
+    int64_t started_ps                  # since when `current` runs, or nothing does
     int64_t left_ps[SERVER_CLASSES]     # what the job still needs, counted from `started_ps` if it runs
     int64_t busy_ps[SERVER_CLASSES]     # statistics: time spent per class
+    int64_t idle_ps
     int64_t preemptions
 
 
@@ -25,6 +26,7 @@ cdef inline void server_init(server_t* s, int32_t slot) noexcept nogil:
     s.current = -1
     s.waiting = 0
     s.started_ps = 0
+    s.idle_ps = 0
     s.preemptions = 0
     for i in range(SERVER_CLASSES):
         s.left_ps[i] = 0
@@ -57,6 +59,8 @@ cdef inline void server_dispatch(queue_t* q, server_t* s) noexcept nogil:
     if s.current >= 0:
         server_stop_clock(s, q.now_ps)
         s.preemptions += 1
+    else:
+        s.idle_ps += q.now_ps - s.started_ps
     s.current = best
     s.started_ps = q.now_ps
     queue_set(q, s.slot, q.now_ps + s.left_ps[best])
@@ -82,3 +86,13 @@ cdef inline bint server_has(const server_t* s, int32_t cls) noexcept nogil:
 
 cdef inline int64_t server_left_ps(const queue_t* q, const server_t* s) noexcept nogil:
     return s.left_ps[s.current] - (q.now_ps - s.started_ps)
+
+
+cdef inline int64_t server_owed_ps(const queue_t* q, const server_t* s) noexcept nogil:
+    """What all jobs together still need."""
+    cdef int64_t owed_ps = 0
+    cdef int32_t i
+    for i in range(SERVER_CLASSES):
+        if server_has(s, i):
+            owed_ps += server_left_ps(q, s) if i == s.current else s.left_ps[i]
+    return owed_ps

@@ -3,6 +3,7 @@ from typing import Any
 import numpy as np
 
 QUEUE_NAMES: tuple[str, ...]
+STATE_NAMES: tuple[str, ...]
 WIDTHS: dict[str, int]
 
 class Simulation:

@@ -2,10 +2,10 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
-from nicperf.drivers._velocity cimport VelocityHost, velocity_stats_t
+from nicperf.drivers._velocity cimport DMA_RX, DMA_TX, OWNED_BY_NIC, VelocityHost, velocity_stats_t
 from nicperf.engine._ledger cimport CONTEXTS, OPERATIONS
 from nicperf.engine._queue cimport queue_init, queue_next_ps, queue_next_slot, queue_t
-from nicperf.engine._server cimport server_dispatch
+from nicperf.engine._server cimport server_dispatch, server_owed_ps
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._frames cimport frames_init, frames_t
 from nicperf.stack._host cimport EVENTS_PER_HOST, LATENCY_BUCKETS, host_stats_t
@@ -20,11 +20,18 @@ cdef enum:
     BUS_STATS = sizeof(bus_stats_t) // 8
     LEDGER = CONTEXTS * OPERATIONS
     QUEUES = 6
-    OTHER_STATS = 5                     # busy per context, preemptions, events
-    ROW = HOST_STATS + DEVICE_STATS + BUS_STATS + 2 * LEDGER + OTHER_STATS
+    OTHER_STATS = 8                     # CPU: busy per context, idle, preemptions; DMA engine: busy, idle; events
+    STATE = QUEUES + 9                  # levels at the end of a slice, not counters
+    ROW = HOST_STATS + DEVICE_STATS + BUS_STATS + 2 * LEDGER + OTHER_STATS + STATE
 
 QUEUE_NAMES = ("qdisc", "tx_ring", "tx_fifo", "rx_fifo", "rx_ring", "backlog")
-WIDTHS = {"host": HOST_STATS, "device": DEVICE_STATS, "bus": BUS_STATS, "ledger_ps": LEDGER, "ledger_calls": LEDGER, "other": OTHER_STATS}
+STATE_NAMES = (
+    *QUEUE_NAMES, "tx_done", "tx_owned", "rx_credit", "rx_returned", "rx_owned", "allocated", "freed", "cpu_left_ps", "dma_left_ps",
+)
+WIDTHS = {
+    "host": HOST_STATS, "device": DEVICE_STATS, "bus": BUS_STATS, "ledger_ps": LEDGER, "ledger_calls": LEDGER, "other": OTHER_STATS,
+    "state": STATE,
+}
 
 
 cdef int64_t _ps(double cycles, double frequency_mhz):
@@ -217,11 +224,34 @@ cdef class Simulation:
         row += LEDGER
         for i in range(CONTEXTS):
             row[i] = h.cpu.busy_ps[i]
-        if h.cpu.current >= 0:
-            row[h.cpu.current] += self.q.now_ps - h.cpu.started_ps
-        row[CONTEXTS] = h.cpu.preemptions
-        row[CONTEXTS + 1] = self.events
+        row[CONTEXTS] = h.cpu.idle_ps
+        row[CONTEXTS + 1] = h.cpu.preemptions
+        row[CONTEXTS + 2] = h.dma.busy_ps[DMA_RX] + h.dma.busy_ps[DMA_TX]
+        row[CONTEXTS + 3] = h.dma.idle_ps
+        row[h.cpu.current if h.cpu.current >= 0 else CONTEXTS] += self.q.now_ps - h.cpu.started_ps
+        row[CONTEXTS + 2 if h.dma.current >= 0 else CONTEXTS + 3] += self.q.now_ps - h.dma.started_ps
+        row[CONTEXTS + 4] = self.events
+        self._state(h, row + OTHER_STATS)
         return 0
+
+    cdef void _state(self, VelocityHost h, int64_t* row) noexcept nogil:
+        """What is on its way: queues, descriptors by owner, frames of both hosts, work that has been booked but not done."""
+        cdef int32_t i
+        self._lengths(h, row)
+        row += QUEUES
+        row[0] = h.tx_done
+        row[1] = 0
+        for i in range(h.p.tx_ring):
+            row[1] += (h.tx_ring[i].word0 & OWNED_BY_NIC) != 0
+        row[2] = h.rx_credit
+        row[3] = h.rx_returned
+        row[4] = 0
+        for i in range(h.p.rx_ring):
+            row[4] += (h.rx_ring[i].word0 & OWNED_BY_NIC) != 0
+        row[5] = self.frames.allocated
+        row[6] = self.frames.freed
+        row[7] = h.ledger.open_ps + server_owed_ps(self.q, &h.cpu)
+        row[8] = server_owed_ps(self.q, &h.dma)
 
     def run(self, int64_t warmup_ps, int64_t slice_ps, int slices, int trace_events=0):
         """Execute the warm-up and `slices` slices.
@@ -229,7 +259,7 @@ cdef class Simulation:
         Returns
         -------
         rows : int64 array, shape (slices + 1, 2, ROW)
-            Counters of (local, remote) at the end of the warm-up and of each slice; columns as in `WIDTHS`.
+            Counters of (local, remote) at the end of the warm-up and of each slice, and levels (`STATE_NAMES`); blocks as in `WIDTHS`.
         latency : uint64 array, shape (2, LATENCY_BUCKETS)
             Data frames delivered after the warm-up, by time since the driver posted them.
         trace : int64 array, shape (n, 14)

@@ -22,7 +22,7 @@ HOST_COUNTERS = tuple(
     """
     interrupts polls softirqs wakeups tx_frames rx_frames qdisc_drops backlog_drops reassembly_drops
     socket_drops tx_stops tx_wakes retransmits sent_bytes received_bytes messages
-    acks_sent acks_received window_updates
+    acks_sent acks_received window_updates delivered latency_ps
     """.split()
 )
 DEVICE_COUNTERS = tuple(

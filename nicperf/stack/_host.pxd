@@ -52,6 +52,8 @@ cdef struct host_stats_t:
     int64_t tx_stops, tx_wakes, retransmits
     int64_t sent_bytes, received_bytes  # payload that the application gave or that reached the socket in order
     int64_t messages, acks_sent, acks_received, window_updates
+    int64_t delivered                   # frames that the protocol has taken
+    int64_t latency_ps                  # of data frames among them, driver to protocol, summed
 
 cdef class Host
 

@@ -143,7 +143,9 @@ cdef class Host:
         elif job == SOFT_BACKLOG:
             fifo_take(&self.backlog)
             f = &self.frames.frame[self.soft_frame]
+            self.stats.delivered += 1
             if f.kind != TCP_ACK:
+                self.stats.latency_ps += self.q.now_ps - f.born_ps
                 self.latency[latency_bucket(self.q.now_ps - f.born_ps)] += 1
             self.socket.input_done(self, f)
             frames_give(self.frames, self.soft_frame)
