@@ -321,6 +321,7 @@ cdef class VelocityHost(Host):
         return self.submit(HARD_IRQ)
 
     cdef int irq_done(self) except -1 nogil:
+        cdef uint32_t isr
         if self.p.napi:                     # acknowledge, mask, schedule the poll
             self.mmio(0, 2)
             self.isr = 0
@@ -333,11 +334,16 @@ cdef class VelocityHost(Host):
             self.stage = 1
         else:
             self.serve_apply()
-        if self.isr:
+        isr = self.isr
+        if isr:
             self.isr = 0
             ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
             self.mmio(0, 1)                 # acknowledge
-            self.serve_charge(HARD_IRQ, SERVE_MOST, SERVE_MOST)
+            self.serve_charge(
+                HARD_IRQ,
+                SERVE_MOST if isr & (ISR_RX | ISR_RX_SUPPRESSED) else 0,
+                SERVE_MOST if isr & (ISR_TX | ISR_TX_SUPPRESSED) else 0,
+            )
             ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
             return self.submit(HARD_IRQ)
         self.mmio(0, 1)                     # unmask

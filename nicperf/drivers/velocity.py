@@ -73,8 +73,8 @@ class VelocityDriver:
         3. One posted doorbell write per frame. The queue stops when no descriptor is free and wakes when one
            is.
     Interrupt without NAPI
-        1. Read ISR (stalls), mask, then loop: acknowledge, serve at most 16 received and 16 sent descriptors,
-           read ISR again.
+        1. Read ISR (stalls), mask, then loop: acknowledge, serve at most 16 received descriptors if ISR tells of
+           receptions and at most 16 sent ones if it tells of completions, read ISR again.
         2. Unmask when ISR is clear. Frames go up by netif_rx: backlog, then softirq.
     Interrupt with NAPI (patch 4)
         1. Read ISR, acknowledge, mask, schedule the poll.
