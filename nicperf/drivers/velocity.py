@@ -25,7 +25,7 @@ class VelocityNic:
            timer.
     Receive
         1. The frame enters the receive FIFO; with no room it is lost. PAUSE asks the peer to stop while fewer
-           than 24 descriptors are free and lets it go on at 48.
+           than 24 descriptors are free and lets it go on at 48, or when the longest pause of the standard is over.
         2. The engine reads the descriptor (16 bytes), writes the frame in bursts, and writes the status back
            (OWN cleared).
         3. The arrival counts for the interrupt like a completion.
