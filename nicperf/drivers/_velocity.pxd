@@ -104,6 +104,7 @@ cdef class VelocityHost(Host):
     cdef int moderate(self, moderation_t* m, int32_t event, uint32_t plain, uint32_t suppressed, bint queue_empty) except -1 nogil
     cdef int irq_update(self) except -1 nogil
     cdef int32_t rx_offset(self) noexcept nogil
+    cdef int pause(self) except -1 nogil
     cdef int resume(self) except -1 nogil
     cdef int power_up(self) except -1 nogil
     cdef int serve_charge(self, int32_t context, int32_t most_rx, int32_t most_tx) except -1 nogil

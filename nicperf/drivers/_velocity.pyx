@@ -14,7 +14,7 @@ from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, frame_t, frames_give, frames_take
 from nicperf.parts._ring cimport ring_next
 from nicperf.parts._irq cimport MODERATION_FIRE, MODERATION_START, moderation_event
-from nicperf.stack._host cimport EVENT_DMA, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL
+from nicperf.stack._host cimport EVENT_DMA, EVENT_PAUSE, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL
 
 cdef enum:
     WIRE_OVERHEAD_BYTES = 24            # preamble 8, FCS 4, gap 12
@@ -24,6 +24,7 @@ cdef enum:
     POLL_BUDGET = 64
     PAUSE_BELOW = 24                    # free receive descriptors
     RESUME_AT = 48
+    PAUSE_BYTE_TIMES = 0xFFFF * 64      # the longest pause that a frame can ask for: 65535 quanta of 512 bit times
     BUFFER_BYTES = 2048                 # distance of buffers in the address space
 
 
@@ -277,10 +278,10 @@ cdef class VelocityHost(Host):
             self.rx_credit -= 1
             self.rx_done += 1
             self.stats.rx_frames += 1
-            if self.p.pause and not self.pausing and self.rx_credit < PAUSE_BELOW:
+            if self.p.pause and self.rx_credit < PAUSE_BELOW and not (<VelocityHost>self.peer).paused:
                 self.pausing = True
                 self.device_stats.pauses += 1
-                (<VelocityHost>self.peer).paused = True
+                (<VelocityHost>self.peer).pause()
             self.dma_rx_start()
             server_dispatch(self.q, &self.dma)  # before the interrupt: its register read delays what the engine does next
             return self.moderate(&self.rx_moderation, EVENT_RX_TIMER, ISR_RX, ISR_RX_SUPPRESSED, self.rx_fifo.count == 0)
@@ -321,6 +322,7 @@ cdef class VelocityHost(Host):
         return self.submit(HARD_IRQ)
 
     cdef int irq_done(self) except -1 nogil:
+        cdef uint32_t isr
         if self.p.napi:                     # acknowledge, mask, schedule the poll
             self.mmio(0, 2)
             self.isr = 0
@@ -333,11 +335,16 @@ cdef class VelocityHost(Host):
             self.stage = 1
         else:
             self.serve_apply()
-        if self.isr:
+        isr = self.isr
+        if isr:
             self.isr = 0
             ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
             self.mmio(0, 1)                 # acknowledge
-            self.serve_charge(HARD_IRQ, SERVE_MOST, SERVE_MOST)
+            self.serve_charge(
+                HARD_IRQ,
+                SERVE_MOST if isr & (ISR_RX | ISR_RX_SUPPRESSED) else 0,
+                SERVE_MOST if isr & (ISR_TX | ISR_TX_SUPPRESSED) else 0,
+            )
             ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
             return self.submit(HARD_IRQ)
         self.mmio(0, 1)                     # unmask
@@ -411,8 +418,15 @@ cdef class VelocityHost(Host):
         self.serve_tx = 0
         return 0
 
+    cdef int pause(self) except -1 nogil:
+        """The peer asks for silence; unless it takes that back before, the request ends by itself."""
+        self.paused = True
+        queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.p.byte_ps)
+        return 0
+
     cdef int resume(self) except -1 nogil:
         self.paused = False
+        queue_clear(self.q, self.base + EVENT_PAUSE)
         return self.wire_start()
 
     cdef int poll_begin(self) except -1 nogil:
@@ -447,6 +461,8 @@ cdef class VelocityHost(Host):
             return self.dma_done()
         if kind == EVENT_WIRE:
             return self.wire_done()
+        if kind == EVENT_PAUSE:
+            return self.resume()
         queue_clear(self.q, self.base + kind)
         if kind == EVENT_TX_TIMER:
             self.tx_moderation.pending = 0

@@ -25,7 +25,7 @@ class VelocityNic:
            timer.
     Receive
         1. The frame enters the receive FIFO; with no room it is lost. PAUSE asks the peer to stop while fewer
-           than 24 descriptors are free and lets it go on at 48.
+           than 24 descriptors are free and lets it go on at 48, or when the longest pause of the standard is over.
         2. The engine reads the descriptor (16 bytes), writes the frame in bursts, and writes the status back
            (OWN cleared).
         3. The arrival counts for the interrupt like a completion.
@@ -73,8 +73,8 @@ class VelocityDriver:
         3. One posted doorbell write per frame. The queue stops when no descriptor is free and wakes when one
            is.
     Interrupt without NAPI
-        1. Read ISR (stalls), mask, then loop: acknowledge, serve at most 16 received and 16 sent descriptors,
-           read ISR again.
+        1. Read ISR (stalls), mask, then loop: acknowledge, serve at most 16 received descriptors if ISR tells of
+           receptions and at most 16 sent ones if it tells of completions, read ISR again.
         2. Unmask when ISR is clear. Frames go up by netif_rx: backlog, then softirq.
     Interrupt with NAPI (patch 4)
         1. Read ISR, acknowledge, mask, schedule the poll.

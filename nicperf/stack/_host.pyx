@@ -185,10 +185,10 @@ cdef class Host:
         """Enqueue a packet; send it at once if the job that ends now has claimed the queue."""
         if self.qdisc_count >= self.set.qdisc_packets:
             self.stats.qdisc_drops += 1
-            return 0
-        self.qdisc[(self.qdisc_head + self.qdisc_count) % QDISC_ROOM] = p[0]
-        self.qdisc_count += 1
-        if self.qdisc_owner == context:
+        else:
+            self.qdisc[(self.qdisc_head + self.qdisc_count) % QDISC_ROOM] = p[0]
+            self.qdisc_count += 1
+        if self.qdisc_owner == context:     # also when a preempting context has filled the queue meanwhile
             self.queue_sent()
         return 0
 
