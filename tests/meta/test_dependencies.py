@@ -1,4 +1,4 @@
-"""What the package imports is what it declares: a package that comes by way of another may leave the same way."""
+"""What the package imports it declares: what comes by way of another package may leave the same way."""
 
 import ast
 import sys
