@@ -5,6 +5,7 @@ from pathlib import Path
 
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from rattler import MatchSpec
 
 # What pip users bring along or cannot get from an index.
@@ -15,16 +16,20 @@ def requirements(lines: list[str]) -> dict[str, str]:
     return {r.name: str(r.specifier) for r in map(Requirement, lines)}
 
 
-def problems(pyproject: dict, environment: dict) -> list[str]:
+def wanted(pyproject: dict) -> dict[str, str]:
     groups = pyproject["dependency-groups"].values()
     named = [line for group in groups for line in group if isinstance(line, str)]
-    wanted = requirements(pyproject["project"]["dependencies"] + named)
+    return requirements(pyproject["project"]["dependencies"] + named)
+
+
+def problems(pyproject: dict, environment: dict) -> list[str]:
     plain = [line for line in environment["dependencies"] if isinstance(line, str)]
     by_pip = [line for part in environment["dependencies"] if isinstance(part, dict) for line in part["pip"]]
     for line in plain:
         MatchSpec(line, strict=True)
     found = requirements([line for line in plain if Requirement(line).name not in CONDA_ONLY] + by_pip)
-    differ = sorted(name for name in wanted | found if wanted.get(name) != found.get(name))
+    asked = wanted(pyproject)
+    differ = sorted(name for name in asked | found if asked.get(name) != found.get(name))
     python = requirements(plain)["python"] == pyproject["project"]["requires-python"]
     return differ + ([] if python else ["python"])
 
@@ -41,6 +46,23 @@ def test_environment_equals_pyproject(root: Path) -> None:
 def test_build_group_equals_build_system(root: Path) -> None:
     pyproject, _ = read(root)
     assert set(pyproject["build-system"]["requires"]) <= set(pyproject["dependency-groups"]["build"])
+
+
+def unpinned(asked: dict[str, str], constraints: str) -> list[str]:
+    pins = [Requirement(line) for line in constraints.splitlines() if not line.startswith("#")]
+    versions = {pin.name: [pinned.version for pinned in pin.specifier] for pin in pins}
+    fits = {
+        name for name, found in versions.items() if all(v in SpecifierSet(asked.get(name, "")) for v in found)
+    }
+    return sorted(set(asked) - fits)
+
+
+def test_constraints_pin_every_requirement(root: Path) -> None:
+    assert unpinned(wanted(read(root)[0]), (root / "constraints.txt").read_text()) == []
+
+
+def test_checker_sees_a_missing_and_an_old_pin() -> None:
+    assert unpinned({"a": ">=2", "b": ">=1", "c": ""}, "# pins\na==1.9\nb==1.0\n") == ["a", "c"]
 
 
 def test_checker_sees_a_difference(root: Path) -> None:

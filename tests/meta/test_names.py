@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 
 import pytest
 
-UNITS = "[kmg]?hz|[mg]?bit_s|bytes|ki?b|mi?b|[npum]?s|percent|clocks|cycles?(_per_byte)?|dwords|descriptors"
-UNITS += "|frames|packets|messages"
+UNITS = "seconds|[kmg]?hz|[mg]?bit_s|bytes|ki?b|mi?b|[npum]?s|percent|clocks|cycles?(_per_byte)?|dwords"
+UNITS += "|descriptors|frames|packets|messages"
 COUNTS = (
     "buffers|calls|count|cpus|ensemble|errors|instances|line|number|parameters|ring|rows|runs|seed|slices"
 )
