@@ -10,15 +10,15 @@ import pandas as pd
 from nicperf.charts import labels
 from nicperf.charts.frame import require
 from nicperf.charts.sweep import QUANTITIES
-from nicperf.charts.theme import BLUE, INK, VERMILLION, WIDTH
+from nicperf.charts.theme import BLUE, TOOLTIP, VERMILLION, WIDTH
 
-MODES = {"alone": "alone", "in order": "on top of those before it"}
+MODES = ("alone", "in order")
 NUMBERS = ["step", "change", "change_low", "change_high"]
 
 
 def ablation(
     frame: pd.DataFrame, quantities: Sequence[str] = QUANTITIES, *, title: str = "What does each patch do?"
-) -> alt.VConcatChart:
+) -> alt.FacetChart:
     """Draw the change that each patch makes, with the range over equally good parameter sets.
 
     Parameters
@@ -33,7 +33,7 @@ def ablation(
 
     Returns
     -------
-    altair.VConcatChart
+    altair.FacetChart
         The workload is chosen by a list below the chart. A line spans the range that the data leave open.
 
     Raises
@@ -47,42 +47,45 @@ def ablation(
     patches = [
         f"{step} {labels.spaced(name)}" for step, name in zip(data["step"], data["patch"], strict=True)
     ]
-    data = data.assign(patch=patches, mode=data["mode"].replace(MODES))
+    data = data.assign(patch=patches)
     units = dict(zip(data["quantity"], data["unit"], strict=True))
     drawn = data[["patch", "mode", "workload", "quantity", *NUMBERS[1:]]]
     workloads = list(dict.fromkeys(drawn["workload"]))
+    spoken = _largest(drawn[drawn["workload"] == workloads[0]], units, workloads[0])
+    titles = {q: f"{labels.title(q, with_unit=False)}: change ({units[q]})" for q in quantities if q in units}
+    drawn = drawn.assign(quantity=drawn["quantity"].map(titles))
     shown = alt.param(
         name="shown", value=workloads[0], bind=alt.binding_select(options=workloads, name="workload ")
     )
-    panels = [_panel(drawn, name, units[name]) for name in quantities if name in units]
     return (
-        alt.vconcat(*panels, spacing=20)
+        _panel(drawn)
         .add_params(shown)
+        .transform_filter("datum.workload == shown")
+        .facet(row=alt.Row("quantity:N", title=None, sort=list(titles.values())))
+        .resolve_scale(x="independent")
         .properties(
-            title=alt.Title(title, subtitle="Lines: range over parameter sets that fit equally well."),
-            description=f"{title} {_largest(drawn[drawn['workload'] == workloads[0]], units, workloads[0])}",
+            title=alt.Title(
+                title,
+                subtitle="By itself, and added to those before it. Lines: range over equally good fits.",
+            ),
+            description=f"{title} {spoken}",
         )
     )
 
 
-def _panel(data: pd.DataFrame, quantity: str, unit: str) -> alt.LayerChart:
+def _panel(data: pd.DataFrame) -> alt.LayerChart | alt.FacetChart:
     """One quantity: the patches from top to bottom, both modes of each side by side."""
-    axis = alt.Axis(title=f"{labels.title(quantity, with_unit=False)}: change ({unit})", format="+,.4~r")
-    scale = alt.Scale(domain=list(MODES.values()), range=[BLUE, VERMILLION])
-    base = (
-        alt.Chart(data)
-        .transform_filter(f"datum.quantity == '{quantity}' && datum.workload == shown")
-        .encode(
-            y=alt.Y("patch:N", title=None, sort=None),
-            yOffset=alt.YOffset("mode:N", sort=list(MODES.values())),
-            color=alt.Color("mode:N", title=None, scale=scale),
-            tooltip=["patch:N", "mode:N", *(alt.Tooltip(f"{n}:Q", format="+,.4~r") for n in NUMBERS[1:])],
-        )
+    axis = alt.Axis(title=None, format="+,.4~r")
+    zero = alt.Chart().mark_rule(opacity=0.3).encode(x=alt.datum(0))
+    place = alt.Chart().encode(
+        y=alt.Y("patch:N", title=None, sort=None),
+        yOffset=alt.YOffset("mode:N", sort=list(MODES)),
+        color=alt.Color("mode:N", title=None, scale=alt.Scale(domain=list(MODES), range=[BLUE, VERMILLION])),
     )
-    zero = alt.Chart(alt.InlineData([{}])).mark_rule(color=INK, opacity=0.5).encode(x=alt.datum(0))
-    ranges = base.mark_rule(strokeWidth=2).encode(x=alt.X("change_low:Q", axis=axis), x2="change_high:Q")
-    marks = base.mark_point(filled=True, size=70, opacity=1).encode(x=alt.X("change:Q", axis=axis))
-    return (zero + ranges + marks).properties(width=WIDTH - 160, height=alt.Step(20, **{"for": "position"}))
+    ranges = place.mark_rule(strokeWidth=2).encode(x=alt.X("change_low:Q", axis=axis), x2="change_high:Q")
+    marks = place.mark_point(filled=True, size=70, opacity=1, tooltip=TOOLTIP)
+    layers = alt.layer(zero, ranges, marks.encode(x=alt.X("change:Q", axis=axis)), data=data)
+    return layers.properties(width=WIDTH - 160, height=alt.Step(20, **{"for": "position"}))
 
 
 def _largest(data: pd.DataFrame, units: dict[str, str], workload: str) -> str:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from nicperf.charts import labels
 from nicperf.charts.frame import require
-from nicperf.charts.theme import BLUE, GREEN, INK, PALETTE, PUBLISHED, VERMILLION, WIDTH
+from nicperf.charts.theme import BLUE, GREEN, INK, PALETTE, PUBLISHED, TOOLTIP, VERMILLION, WIDTH
 
 KNOWN = {"wire": GREEN, "bus": VERMILLION, "cpu": BLUE}
 
@@ -49,15 +49,12 @@ def ceilings(
     data["drawn_at"] = data["ceiling"].clip(upper=edge)
     base = alt.Chart(data).encode(y=alt.Y("row:N", title=None, sort=None))
     axis = alt.Axis(title="Throughput (Mbit/s)", format=",.6~r")
-    ticks = base.mark_tick(thickness=4, size=18, opacity=1).encode(
+    ticks = base.mark_tick(thickness=4, size=18, opacity=1, tooltip=TOOLTIP).encode(
         x=alt.X("drawn_at:Q", axis=axis, scale=alt.Scale(zero=True)),
         color=alt.Color("resource:N", title=None, scale=alt.Scale(domain=names, range=colours)),
-        tooltip=["row:N", "resource:N", alt.Tooltip("ceiling:Q", format=",.4r", title="ceiling (Mbit/s)")],
     )
     span = base.mark_rule(color=INK, opacity=0.25).encode(x=alt.X("published:Q", axis=axis), x2="drawn_at:Q")
-    published = base.mark_point(**PUBLISHED).encode(
-        x=alt.X("published:Q", axis=axis), tooltip=["row:N", alt.Tooltip("published:Q", format=",.4r")]
-    )
+    published = base.mark_point(**PUBLISHED).encode(x=alt.X("published:Q", axis=axis))
     lowest = data.loc[data.groupby("row", sort=False)["ceiling"].idxmin()]
     spoken = "; ".join(
         f"{r['row']} {labels.number(r['published'])}, lowest {r['resource']} {labels.number(r['ceiling'])}"

@@ -7,7 +7,7 @@ import pandas as pd
 
 from nicperf.charts import labels
 from nicperf.charts.frame import require
-from nicperf.charts.theme import GREY, PALETTE, WIDTH
+from nicperf.charts.theme import GREY, PALETTE, TOOLTIP, WIDTH
 
 KEPT = 7
 OTHER = "everything else"
@@ -15,7 +15,7 @@ OTHER = "everything else"
 
 def costs(
     frame: pd.DataFrame, *, by: str = "context", title: str = "Where does the CPU time of a frame go?"
-) -> alt.VConcatChart:
+) -> alt.FacetChart:
     """Draw the CPU cost of a frame as stacked bars, one colour for each operation.
 
     Parameters
@@ -29,7 +29,7 @@ def costs(
 
     Returns
     -------
-    altair.VConcatChart
+    altair.FacetChart
         The largest operations have a colour each, the others share one. A side's bars add up to its CPU time.
 
     Raises
@@ -41,70 +41,57 @@ def costs(
     return _stacks(data, by, title, "CPU time (ns per frame)")
 
 
-def bus(
-    frame: pd.DataFrame, *, by: str = "master", title: str = "What occupies the bus?"
-) -> alt.VConcatChart:
-    """Draw the occupancy of the bus per frame as stacked bars, one colour for each operation.
+def bus(frame: pd.DataFrame, *, by: str = "side", title: str = "What occupies the bus?") -> alt.FacetChart:
+    """Draw the occupancy of the buses per frame as stacked bars, one colour for each use.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        A run's bus ledger: columns `side, master, operation, ns_per_frame`, and `by`.
+        A run's bus ledger: columns `side, use, ns_per_frame`, and `by`.
     by : str
-        Column that makes the bars: `master` for one run, `configuration` for several runs in one frame.
+        Column that makes the bars: `side` for one run, `configuration` for several runs in one frame.
     title : str
         The question that the chart answers.
 
     Returns
     -------
-    altair.VConcatChart
+    altair.FacetChart
 
     Raises
     ------
     DataError
         A column is missing or holds no numbers.
     """
-    data = require(frame, "bus", ["side", "master", "operation", by], ["ns_per_frame"])
+    data = require(frame, "bus", ["side", "use", by], ["ns_per_frame"]).rename(columns={"use": "operation"})
+    if by == "side":
+        data = data.assign(bar=data["side"].map(lambda side: labels.SIDES.get(side, side)), side=" ")
+        by = "bar"
     return _stacks(data, by, title, "bus time (ns per frame)")
 
 
-def _stacks(data: pd.DataFrame, by: str, title: str, unit: str) -> alt.VConcatChart:
+def _stacks(data: pd.DataFrame, by: str, title: str, unit: str) -> alt.FacetChart:
     data, operations = _fold(data, by)
     totals = data.groupby(["side", by], sort=False, as_index=False)["ns_per_frame"].sum()
     palette = [*PALETTE[: len(operations) - (OTHER in operations)], GREY]
-    colour = alt.Color(
-        "operation:N",
-        title=None,
-        sort=operations,
-        scale=alt.Scale(domain=operations, range=palette),
-        legend=alt.Legend(columns=3),
+    scale = alt.Scale(domain=operations, range=palette)
+    colour = alt.Color("operation:N", title=None, scale=scale, legend=alt.Legend(columns=3))
+    # Room for the totals at the right; one axis for all sides, so that their bars can be compared.
+    x = alt.X("ns_per_frame:Q", title=unit, scale=alt.Scale(domain=[0, totals["ns_per_frame"].max() * 1.12]))
+    bars = (
+        alt.Chart().mark_bar(height=20, tooltip=TOOLTIP).encode(x=x, color=colour, order=alt.Order("rank:Q"))
     )
-    # One axis for all sides, so that their bars can be compared.
-    x = alt.X("ns_per_frame:Q", title=unit, scale=alt.Scale(domain=[0, totals["ns_per_frame"].max() * 1.1]))
-    base = alt.Chart(data).encode(y=alt.Y(f"{by}:N", title=None, sort=None), x=x)
-    panels = []
-    for side in dict.fromkeys(data["side"]):
-        own = base.transform_filter(f"datum.side == '{side}'")
-        bars = own.mark_bar(height=20).encode(
-            color=colour,
-            order=alt.Order("rank:Q"),
-            tooltip=[
-                "side:N",
-                f"{by}:N",
-                "operation:N",
-                alt.Tooltip("ns_per_frame:Q", format=",.4r", title=unit),
-            ],
-        )
-        # Vega sums the bars itself, so that both layers share one frame and one data table.
-        total = own.transform_aggregate(total="sum(ns_per_frame)", groupby=[by]).mark_text(align="left", dx=5)
-        total = total.encode(x=alt.X("total:Q", title=unit), text=alt.Text("total:Q", format=",.4~r"))
-        heading = alt.Title(side, fontSize=13, offset=4)
-        panels.append((bars + total).properties(width=WIDTH - 130, height=alt.Step(28), title=heading))
-    spoken = "; ".join(
-        f"{r['side']} {r[by]} {labels.number(r['ns_per_frame'], 3)} ns" for _, r in totals.iterrows()
-    )
-    return alt.vconcat(*panels, spacing=14).properties(
-        title=title, description=f"{title} Stacked bars in ns per frame: {spoken}."
+    # Vega sums the bars itself, so that both layers share one frame and one data table.
+    total = alt.Chart().transform_aggregate(total="sum(ns_per_frame)", groupby=["side", by])
+    total = total.mark_text(align="left", dx=5).encode(x="total:Q", text=alt.Text("total:Q", format=",.4~r"))
+    named = [
+        f"{r['side']} {r[by]} {labels.number(r['ns_per_frame'], 3)} ns".strip() for _, r in totals.iterrows()
+    ]
+    return (
+        alt.layer(bars, total, data=data)
+        .encode(y=alt.Y(f"{by}:N", title=None, sort=list(dict.fromkeys(data[by]))))
+        .properties(width=WIDTH - 130, height=alt.Step(28))
+        .facet(row=alt.Row("side:N", title=None, sort=list(dict.fromkeys(data["side"]))))
+        .properties(title=title, description=f"{title} Stacked bars in ns per frame: {'; '.join(named)}.")
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from nicperf.charts import labels
 from nicperf.charts.frame import require
-from nicperf.charts.theme import INK, PUBLISHED, ROLE_TITLES, ROLES, WIDTH
+from nicperf.charts.theme import INK, PUBLISHED, ROLE_TITLES, ROLES, TOOLTIP, WIDTH
 
 NAMES = ["id", "configuration", "workload", "side", "quantity", "unit", "role", "verdict"]
 NUMBERS = ["published", "predicted", "error_percent"]
@@ -19,15 +19,6 @@ ROW_HEIGHT = 20
 _ROLE = alt.Color(
     "role:N", title=None, scale=alt.Scale(domain=list(ROLE_TITLES.values()), range=list(ROLES.values()))
 )
-_TIPS = [
-    alt.Tooltip("id:N"),
-    alt.Tooltip("published:Q", format=",.4r"),
-    alt.Tooltip("predicted:Q", format=",.4r"),
-    alt.Tooltip("unit:N"),
-    alt.Tooltip("error_percent:Q", title="error (%)", format="+.2f"),
-    alt.Tooltip("role:N"),
-    alt.Tooltip("verdict:N"),
-]
 
 
 def ledger(
@@ -62,13 +53,12 @@ def ledger(
     diagonal = diagonal.encode(x=alt.datum(low), x2=alt.datum(high), y=alt.datum(low), y2=alt.datum(high))
     marks = (
         alt.Chart(data)
-        .mark_point(filled=True, opacity=0.85, size=80)
+        .mark_point(filled=True, opacity=0.85, size=80, tooltip=TOOLTIP)
         .encode(
             x=alt.X("published:Q", title="published (unit of the row)", scale=scale, axis=axis),
             y=alt.Y("predicted:Q", title="predicted (same unit)", scale=scale, axis=axis),
             color=_ROLE,
             shape=alt.Shape("quantity:N", title=None, legend=alt.Legend(columns=3)),
-            tooltip=_TIPS,
         )
     )
     missing = len(frame) - len(data)
@@ -86,7 +76,7 @@ def figures(
     quantities: Sequence[str] | None = None,
     *,
     title: str = "Published and predicted, row by row",
-) -> alt.VConcatChart:
+) -> alt.FacetChart:
     """Draw each row of a ledger as a line of its own: published mark, predicted mark, tolerance band.
 
     Parameters
@@ -101,7 +91,7 @@ def figures(
 
     Returns
     -------
-    altair.VConcatChart
+    altair.FacetChart
         The published mark is hollow, the predicted one filled; held-out rows have their own colour.
 
     Raises
@@ -124,35 +114,39 @@ def figures(
     if banded:
         data["inside_from"] = data["published"] * (1 - data["tolerance_percent"] / 100)
         data["inside_to"] = data["published"] * (1 + data["tolerance_percent"] / 100)
-    order = quantities or list(dict.fromkeys(data["quantity"]))
     ranged = {"low", "high"} <= set(data.columns)
-    drawn = data[
-        [*DRAWN, *(["inside_from", "inside_to"] if banded else []), *(["low", "high"] if ranged else [])]
-    ]
-    panels = [_pairs(drawn, q, banded, ranged) for q in order if (data["quantity"] == q).any()]
+    drawn = [*DRAWN, *(["inside_from", "inside_to"] if banded else []), *(["low", "high"] if ranged else [])]
+    data = data.assign(quantity=data["quantity"].map(labels.title))[drawn]
+    order = (
+        [labels.title(name) for name in quantities] if quantities else list(dict.fromkeys(data["quantity"]))
+    )
     hint = "Hollow: published. Filled: predicted." + (" Grey band: tolerance." if banded else "")
-    return alt.vconcat(*panels, spacing=22).properties(
-        title=alt.Title(title, subtitle=hint), description=f"{title}. {hint} {_tally(data)}."
+    return (
+        alt.layer(*_pairs(banded, ranged), data=data)
+        .encode(y=alt.Y("row:N", title=None, sort=None))
+        .properties(width=WIDTH - 180, height=alt.Step(ROW_HEIGHT))
+        .facet(row=alt.Row("quantity:N", title=None, sort=order))
+        .resolve_scale(x="independent", y="independent")
+        .properties(title=alt.Title(title, subtitle=hint), description=f"{title}. {hint} {_tally(data)}.")
     )
 
 
-def _pairs(data: pd.DataFrame, quantity: str, banded: bool, ranged: bool) -> alt.LayerChart | alt.FacetChart:
-    """One quantity: its rows from top to bottom in the ledger's order."""
-    base = alt.Chart(data).transform_filter(f"datum.quantity == '{quantity}'")
-    base = base.encode(y=alt.Y("row:N", title=None, sort=None), tooltip=_TIPS[1:])
-    axis = alt.Axis(title=labels.title(quantity), format=",.6~r", tickCount=6)
+def _pairs(banded: bool, ranged: bool) -> list[alt.Chart]:
+    """Marks of one row: band, range over equally good parameters, predicted, published."""
+    axis = alt.Axis(title=None, format=",.6~r", tickCount=6)
     x = alt.X("predicted:Q", axis=axis, scale=alt.Scale(zero=False, padding=12))
     layers = []
     if banded:
-        band = base.mark_bar(color=INK, opacity=0.14, height=12)
+        band = alt.Chart().mark_bar(color=INK, opacity=0.14, height=12)
         layers.append(band.encode(x=alt.X("inside_from:Q", axis=axis), x2="inside_to:Q"))
     if ranged:
-        layers.append(
-            base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", axis=axis), x2="high:Q", color=_ROLE)
-        )
-    layers.append(base.mark_point(filled=True, size=90, opacity=1).encode(x=x, color=_ROLE))
-    layers.append(base.mark_point(**PUBLISHED).encode(x=alt.X("published:Q", axis=axis)))
-    return alt.layer(*layers).properties(width=WIDTH - 180, height=alt.Step(ROW_HEIGHT))
+        spread = alt.Chart().mark_rule(strokeWidth=2)
+        layers.append(spread.encode(x=alt.X("low:Q", axis=axis), x2="high:Q", color=_ROLE))
+    layers.append(
+        alt.Chart().mark_point(filled=True, size=90, opacity=1, tooltip=TOOLTIP).encode(x=x, color=_ROLE)
+    )
+    layers.append(alt.Chart().mark_point(**PUBLISHED).encode(x=alt.X("published:Q", axis=axis)))
+    return layers
 
 
 def _predicted(frame: pd.DataFrame) -> pd.DataFrame:

@@ -9,6 +9,7 @@ code-hosting sites.
 from __future__ import annotations
 
 import base64
+import csv
 import io
 import json
 import re
@@ -61,7 +62,8 @@ def stable(spec: dict[str, Any]) -> dict[str, Any]:
     """Specification without anything that differs between two equal runs.
 
     Names that Altair makes up are replaced by their order of appearance, and every float is rounded to 6
-    significant digits: the last bits differ between processors, and a strict comparison would see them.
+    significant digits: the last bits differ between processors, and a strict comparison would see them. Data
+    become CSV text, which takes a fifth of the room of the same rows as JSON in a notebook file.
 
     Parameters
     ----------
@@ -80,14 +82,17 @@ def stable(spec: dict[str, Any]) -> dict[str, Any]:
         kind = re.split(r"[-_]", match[0])[0].replace("data", "frame")
         return order.setdefault(match[0], f"{kind}_{1 + sum(v.startswith(kind) for v in order.values())}")
 
-    named = json.loads(
-        _SESSION_NAMES.sub(rename, json.dumps(spec)), parse_float=lambda text: _round(float(text))
-    )
-    return {**named, "$schema": SCHEMA}
+    text = _SESSION_NAMES.sub(rename, json.dumps(spec))
+    named = json.loads(text, parse_float=lambda number: _round(float(number)))
+    frames = {name: rows for name, rows in named.get("datasets", {}).items() if rows and rows[0]}
+    tables = {name: {"type": "csv", "parse": _types(rows)} for name, rows in frames.items()}
+    compact = _with_format(named, tables)
+    compact["datasets"] = {**named.get("datasets", {}), **{name: _csv(rows) for name, rows in frames.items()}}
+    return {**compact, "$schema": SCHEMA}
 
 
-def png(spec: dict[str, Any], scale: float = 1.0) -> bytes:
-    """Picture of a specification, drawn without a browser, in 64 colours: charts need no more, and a file
+def png(spec: dict[str, Any], scale: float = 0.8) -> bytes:
+    """Picture of a specification, drawn without a browser, in 32 colours: charts need no more, and a file
     that is a tenth in size fits many to a notebook.
 
     Parameters
@@ -107,8 +112,39 @@ def png(spec: dict[str, Any], scale: float = 1.0) -> bytes:
 
     drawn = Image.open(io.BytesIO(vl_convert.vegalite_to_png(spec, vl_version="5.21", scale=scale)))
     small = io.BytesIO()
-    drawn.convert("RGB").quantize(64, dither=Image.Dither.NONE).save(small, "PNG", optimize=True)
+    drawn.convert("RGB").quantize(32, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        small, "PNG", optimize=True
+    )
     return small.getvalue()
+
+
+def _with_format(part: Any, tables: dict[str, Any]) -> Any:
+    """The same specification, each reference to a table told how to read it."""
+    if isinstance(part, list):
+        return [_with_format(item, tables) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if part.keys() == {"name"} and part["name"] in tables:
+        return {**part, "format": tables[part["name"]]}
+    return {key: _with_format(value, tables) for key, value in part.items() if key != "datasets"}
+
+
+def _types(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """Type of each column; Vega's own guess takes words with a digit in them for dates."""
+    words = {bool: "boolean", int: "number", float: "number"}
+    types = {}
+    for column in rows[0]:
+        found = {words.get(type(row[column]), "string") for row in rows if row[column] is not None}
+        types[column] = found.pop() if len(found) == 1 else "string"
+    return types
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0])
+    writer.writerows([str(v).lower() if isinstance(v, bool) else v for v in row.values()] for row in rows)
+    return text.getvalue()
 
 
 def _theme() -> Any:

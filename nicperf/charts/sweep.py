@@ -10,7 +10,7 @@ import pandas as pd
 
 from nicperf.charts import labels, setting
 from nicperf.charts.frame import require
-from nicperf.charts.theme import BLUE, INK, PALETTE, PUBLISHED, WIDTH
+from nicperf.charts.theme import BLUE, INK, PALETTE, PUBLISHED, TOOLTIP, WIDTH
 
 QUANTITIES = ("throughput_mbit_s", "cpu_percent_local", "interrupts_per_s_local")
 PANEL_HEIGHT = 105
@@ -92,7 +92,7 @@ def sweep(
             name="shown", value=options[0], bind=alt.binding_select(options=options, name=f"{bound} ")
         )
         chart = chart.add_params(shown).transform_filter(f"datum.{labels.field(bound)} == shown")
-    heading = alt.Header(labelOrient="top", labelAnchor="start", labelPadding=-13, labelFontWeight="normal")
+    heading = alt.Header(labelPadding=-13, labelFontWeight="normal")
     row = alt.Row("quantity:N", title=None, sort=quantities, header=heading)
     return (
         chart.facet(row=row, spacing=14)
@@ -123,12 +123,10 @@ def _panel(
     """One panel: points, line through their means, moving marker with its value on top, published mark."""
     predicted = alt.Chart().transform_filter("!datum.published")
     dash = {"strokeDash": alt.StrokeDash(f"{by}:N", legend=None)} if by else {}
-    tips = [alt.Tooltip(x.shorthand), *([alt.Tooltip(f"{by}:N")] if by else [])]
-    tips.append(alt.Tooltip("value:Q", format=",.4r"))
     mean = alt.Y("mean(value):Q", title=None)
     here = predicted.transform_filter(marker)
     layers = [
-        predicted.mark_point(filled=True, size=36, opacity=1).encode(tooltip=tips).add_params(marker),
+        predicted.mark_point(filled=True, size=36, opacity=1, tooltip=TOOLTIP).add_params(marker),
         predicted.mark_line().encode(y=mean, **dash),
         here.mark_rule(strokeDash=[2, 2]).encode(
             y=alt.value(0), y2=alt.value("height"), color=alt.value(INK)
@@ -142,7 +140,7 @@ def _panel(
         layers.append(text.encode(x=place, y=alt.value(0), text=alt.Text("mean(value):Q", format=",.4r")))
     if data["published"].any():
         published = alt.Chart().transform_filter("datum.published").mark_point(**PUBLISHED)
-        layers.append(published.encode(color=alt.value(INK), tooltip=tips))
+        layers.append(published.encode(color=alt.value(INK)))
     colour: Any = alt.value(BLUE)
     if by:
         scale = alt.Scale(domain=lines, range=PALETTE[: len(lines)])

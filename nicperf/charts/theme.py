@@ -35,6 +35,8 @@ PUBLISHED: dict[str, Any] = {
 }
 
 WIDTH = 560
+# Everything that is known of a mark; shorter in a file than a list of its columns.
+TOOLTIP: dict[str, Any] = {"content": "data"}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
 
 
@@ -51,31 +53,20 @@ def config() -> dict[str, Any]:
     return {
         "background": PAPER,
         "font": FONT,
-        "padding": 4,
-        "range": {"category": PALETTE},
         "title": {
             **{"anchor": "start", "frame": "group", "fontSize": 15, "fontWeight": 600, "offset": 12},
-            **{"color": INK, "subtitleColor": INK, "subtitleFontSize": 12, "subtitlePadding": 4},
+            **{"color": INK, "subtitleColor": INK, "subtitleFontSize": 12},
         },
         "axis": {
             **text,
             **ink,
-            **{"domainColor": INK, "domainOpacity": 0.5, "tickColor": INK, "tickOpacity": 0.5, "tickSize": 4},
-            **{"gridColor": INK, "gridOpacity": 0.12, "labelLimit": 240, "titlePadding": 8},
+            **{"domainColor": INK, "domainOpacity": 0.5, "tickColor": INK, "tickOpacity": 0.5},
+            **{"gridColor": INK, "gridOpacity": 0.12, "labelLimit": 240},
         },
         "axisBand": {"grid": False, "domain": False, "ticks": False, "labelPadding": 8},
-        "header": {**text, **ink, "labelFontWeight": 600, "labelAnchor": "start", "labelPadding": 4},
-        "legend": {
-            **text,
-            **ink,
-            "orient": "bottom",
-            "direction": "horizontal",
-            "symbolSize": 90,
-            "labelLimit": 260,
-        },
-        "view": {"stroke": None, "continuousWidth": WIDTH, "continuousHeight": 220},
+        "header": {**text, **ink, "labelAnchor": "start", "labelOrient": "top", "labelFontWeight": 600},
+        "legend": {**text, **ink, "orient": "bottom", "direction": "horizontal", "labelLimit": 260},
+        "view": {"stroke": None},
         "text": {"color": INK, "fontSize": 12},
         "rule": {"color": INK},
-        "point": {"size": 70},
-        "line": {"strokeWidth": 2},
     }

@@ -10,9 +10,11 @@ from typing import Any
 _HOME = {
     "answer": "prose",
     "build": "site",
+    "bus": "paths",
     "ceilings": "limits",
     "claims": "views",
     "consistency": "views",
+    "costs": "paths",
     "figures": "views",
     "ledger": "views",
     "parameters": "views",

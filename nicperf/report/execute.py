@@ -43,7 +43,7 @@ class Executed:
         The notebook's file.
     notebook : nbformat.NotebookNode
         With the outputs of this run.
-    seconds : float
+    run_s : float
         Wall time of the run, start of the kernel included.
     cached : bool
         Whether the run was made earlier.
@@ -51,7 +51,7 @@ class Executed:
 
     path: Path
     notebook: Any
-    seconds: float
+    run_s: float
     cached: bool
 
 

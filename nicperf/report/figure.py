@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import json
 from typing import Any
 
@@ -46,11 +47,10 @@ def data_tables(spec: dict[str, Any]) -> str:
     """The data sets of a chart as folded tables; the page's script adds a button that saves them as CSV."""
     titles = spec.get("usermeta", {}).get("columns", {})
     parts = []
-    for name, rows in spec.get("datasets", {}).items():
-        if rows and rows != [{}]:
-            table = Table(
-                pd.DataFrame(rows), f"Data behind this chart ({len(rows)} rows)", titles, folded=True
-            )
+    for name, text in spec.get("datasets", {}).items():
+        if isinstance(text, str):
+            frame = pd.read_csv(io.StringIO(text), keep_default_na=False, na_values=[""])
+            table = Table(frame, f"Data behind this chart ({len(frame)} rows)", titles, folded=True)
             parts.append(f'<div class="data" data-name="{name}">{table._repr_html_()}</div>')
     return "".join(parts)
 

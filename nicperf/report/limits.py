@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from nicperf.analytic.bus import ParallelBus, burst_mbyte_s
-from nicperf.analytic.ceilings import HEADER_BYTES, tcp_goodput_mbit_s, udp_fragments, udp_goodput_mbit_s
+from nicperf.analytic.ceilings import tcp_goodput_mbit_s, udp_fragments, udp_goodput_mbit_s
 from nicperf.report.sweeps import setting
+from nicperf.tables.ethernet import HEADER_BYTES, MTU_BYTES
 
 if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
-MTU = 1500
 TCP_PAYLOAD = 1448
 
 
@@ -42,9 +42,10 @@ def ceilings(exp: Experiment) -> pd.DataFrame:
             if rate is None:
                 continue
             udp = spec.workload.startswith("udp")
+            message_bytes = int(setting(exp, configuration, workload, "workload.message_bytes"))
             found = {
-                "wire": udp_goodput_mbit_s(spec.message_bytes) if udp else tcp_goodput_mbit_s(),
-                "bus": _bus(exp, configuration, workload, udp, spec.message_bytes),
+                "wire": udp_goodput_mbit_s(message_bytes) if udp else tcp_goodput_mbit_s(),
+                "bus": _bus(exp, configuration, workload, udp, message_bytes),
                 "CPU, sender": 100 * rate / value["cpu_percent", "local"],
                 "CPU, receiver": 100 * rate / value["cpu_percent", "remote"],
             }
@@ -59,7 +60,7 @@ def _bus(exp: Experiment, configuration: str, workload: str, udp: bool, message_
     burst = setting(exp, configuration, workload, "nic.dma_burst_dwords")
     line = setting(exp, configuration, workload, "bus.read_line_bytes") // bus.width_bytes
     limits = [words for words in (burst, line) if words]
-    frames = udp_fragments(message_bytes) if udp else [MTU]
+    frames = udp_fragments(message_bytes) if udp else [MTU_BYTES]
     moved = sum(size + HEADER_BYTES for size in frames)
     payload = message_bytes if udp else TCP_PAYLOAD
     words = min(limits) if limits else -(-max(frames) // bus.width_bytes)

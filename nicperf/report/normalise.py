@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import nbformat
+
+from nicperf.charts.render import MIME
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -33,8 +36,22 @@ def normalised(notebook: Any) -> Any:
 
 
 def stored(notebook: Any) -> str:
-    """Text of the normalised notebook, as it is written to the file."""
-    text: str = nbformat.writes(normalised(notebook), version=nbformat.NO_CONVERT)
+    """Text of the normalised notebook, as it is written to the file.
+
+    Each chart stands on one line: indented like the rest of the file it would take twice the room.
+    """
+    copy = normalised(notebook)
+    charts: dict[str, str] = {}
+    for cell in copy.cells:
+        for output in cell.get("outputs", []):
+            if MIME in output.get("data", {}):
+                token = f"chart {len(charts)} of this notebook"
+                spec = output.data[MIME]
+                charts[token] = json.dumps(spec, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+                output.data[MIME] = token
+    text: str = nbformat.writes(copy, version=nbformat.NO_CONVERT)
+    for token, line in charts.items():
+        text = text.replace(json.dumps(token), line, 1)
     return text + "\n"
 
 

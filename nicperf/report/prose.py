@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -86,9 +86,9 @@ def separable(sentences: Sequence[str]) -> Prose:
     return Prose("\n".join(f"- {sentence}" for sentence in sentences))
 
 
-def _against_goal(row: dict[str, object]) -> str:
+def _against_goal(row: Mapping[Hashable, Any]) -> str:
     name = labels.title(str(row["quantity"]), with_unit=False)
-    median, worst, goal = (float(row[f"{k}_percent"]) for k in ("median_error", "worst_error", "goal"))  # type: ignore[arg-type]
+    median, worst, goal = (float(row[f"{k}_percent"]) for k in ("median_error", "worst_error", "goal"))
     met = "" if pd.isna(goal) else f", goal {labels.number(goal)} %: {'met' if row['goal_met'] else 'missed'}"
     return (
         f"{name}, {row['rows']} held-out figures: median error **{labels.number(median, 2)} %**{met}; "

@@ -8,15 +8,15 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from nicperf.errors import DataError
+from nicperf.report import overview
 from nicperf.report.execute import Executed, Say, execute
 from nicperf.report.exporter import ReportExporter
-from nicperf.report.overview import overview
 
 
 def build(
@@ -54,11 +54,14 @@ def build(
     NotebookError
         A cell failed; the earlier report stays as it was.
     """
-    output = Path(output).resolve()
+    output, cache = Path(output).resolve(), Path(cache)
     _refuse_to_overwrite(output)
-    executed = execute(found(notebooks), Path(cache), fresh=fresh, say=say)
-    say("index: ledger and consistency of all experiments")
-    pages = [Executed(Path("index.ipynb"), overview(executed), 0.0, cached=False), *executed]
+    paths = found(notebooks)
+    index = cache / "source" / "index.ipynb"
+    index.parent.mkdir(parents=True, exist_ok=True)
+    overview.write_notebook(index)
+    first, *others = execute([index, *paths], cache, fresh=fresh, say=say)
+    pages = [replace(first, notebook=overview.with_listing(first.notebook, others)), *others]
     output.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
     try:
@@ -88,19 +91,14 @@ def found(notebooks: str | Path) -> list[Path]:
     return paths
 
 
-def title(notebook: Any) -> str:
-    """Text of a notebook's first heading."""
-    lines = (
-        line for cell in notebook.cells if cell.cell_type == "markdown" for line in cell.source.split("\n")
-    )
-    return next((line[2:].strip() for line in lines if line.startswith("# ")), "untitled")
-
-
 def _html(page: Executed, pages: Sequence[Executed]) -> str:
-    links = [
-        {"file": _file(p), "name": p.path.stem.replace("_", " ") if p.seconds else "overview"} for p in pages
-    ]
-    site = {"pages": links, "file": _file(page), "title": title(page.notebook), "facts": _facts(page)}
+    links = [{"file": _file(p), "name": p.path.stem.replace("_", " ")} for p in pages]
+    site = {
+        "pages": links,
+        "file": _file(page),
+        "title": overview.title(page.notebook),
+        "facts": _facts(page),
+    }
     text, _ = ReportExporter().from_notebook_node(page.notebook, {"nicperf": site})
     return text
 
@@ -112,14 +110,14 @@ def _file(page: Executed) -> str:
 def _facts(page: Executed) -> dict[str, str]:
     """What is true of this build only, and therefore not in the notebook's stored outputs."""
     libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pandas", "altair"))
-    facts = {
+    return {
+        "run time": f"{page.run_s:.0f} s",
         "made": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "commit": _commit(),
         "nicperf": version("nicperf"),
         "Python": platform.python_version(),
         "libraries": libraries,
     }
-    return {"run time": f"{page.seconds:.0f} s", **facts} if page.seconds else facts
 
 
 def _commit() -> str:

@@ -18,6 +18,11 @@ from nicperf.charts import labels
 MARKS = {"reproduced": "✓", "direction only": "↗", "not reproduced": "✗", "cannot tell": "?"}
 WORDS = {"held_out": "held out", True: "yes", False: "no"}
 SCROLLED = 16
+# JupyterLab sets every cell to the right, other viewers to the left.
+STYLE = (
+    "<style>table.nicperf th, table.nicperf td { text-align: left } "
+    "table.nicperf th.n, table.nicperf td.n { text-align: right }</style>"
+)
 
 
 @dataclass(frozen=True)
@@ -45,13 +50,15 @@ class Table:
         return f"<table: {self.caption or ', '.join(map(str, self.frame.columns))} ({len(self.frame)} rows)>"
 
     def _repr_html_(self) -> str:
-        table = f'<table class="nicperf"><thead>{self._head()}</thead><tbody>{self._body()}</tbody></table>'
+        table = (
+            f'<table class="nicperf"><thead>{self._head()}</thead><tbody>\n{self._body()}\n</tbody></table>'
+        )
         if len(self.frame) > SCROLLED and not self.folded:
             table = f'<div class="nicperf-scroll" style="max-height:30em;overflow:auto">{table}</div>'
         caption = html.escape(self.caption)
         if self.folded:
-            return f"<details><summary>{caption}</summary>{table}</details>"
-        return f"<p><b>{caption}</b></p>{table}" if caption else table
+            return f"{STYLE}<details><summary>{caption}</summary>{table}</details>"
+        return f"{STYLE}<p><b>{caption}</b></p>{table}" if caption else STYLE + table
 
     def _head(self) -> str:
         cells = []
@@ -64,7 +71,8 @@ class Table:
         columns = [(self.frame[c].tolist(), self._is_number(c)) for c in self.frame.columns]
         rows = zip(*(values for values, _ in columns), strict=True)
         right = [number for _, number in columns]
-        return "".join(
+        # A line for each row: a reader of a diff sees which figure moved.
+        return "\n".join(
             f"<tr>{''.join(_cell('td', text(v), r) for v, r in zip(row, right, strict=True))}</tr>"
             for row in rows
         )
@@ -90,7 +98,7 @@ def text(value: Any) -> str:
 
 
 def _cell(tag: str, content: str, number: bool) -> str:
-    return f'<{tag} style="text-align:{"right" if number else "left"}">{content}</{tag}>'
+    return f'<{tag} class="n">{content}</{tag}>' if number else f"<{tag}>{content}</{tag}>"
 
 
 def _missing(value: Any) -> bool:

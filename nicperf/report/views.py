@@ -71,9 +71,7 @@ def consistency(exp: Experiment | str) -> Tables:
     -------
     Tables
     """
-    from nicperf.published.consistency import consistency as check
-
-    frame = check(_slug(exp)).drop(columns="slug")
+    frame = published.consistency(_slug(exp)).drop(columns="slug")
     good = frame["verdict"] == "consistent"
     summary = frame.groupby("check", sort=False).agg(
         checks=("verdict", "size"),

@@ -1,6 +1,7 @@
 """Charts of small made-up frames: they compile, say what they show, and refuse frames they cannot show."""
 
 import json
+import re
 import warnings
 
 import pandas as pd
@@ -99,12 +100,12 @@ def costs_frame():
 
 def bus_frame():
     steps = [
-        ("local", "NIC", "read data", 11_000.0),
-        ("local", "NIC", "read descriptor", 400.0),
-        ("local", "CPU", "doorbell", 120.0),
-        ("remote", "NIC", "write data", 9_500.0),
+        ("local", "tx_data_read", 11_000.0),
+        ("local", "tx_descriptor_read", 400.0),
+        ("local", "mmio_write", 120.0),
+        ("remote", "rx_data_write", 9_500.0),
     ]
-    return pd.DataFrame(steps, columns=["side", "master", "operation", "ns_per_frame"])
+    return pd.DataFrame(steps, columns=["side", "use", "ns_per_frame"])
 
 
 def timeline_frame():
@@ -243,6 +244,22 @@ def test_noise_below_six_digits_does_not_reach_the_output():
     assert json.dumps(render.stable(specs[0])) == json.dumps(render.stable(specs[1]))
 
 
+def test_compact_data_draw_the_same_picture():
+    for name, draw in DRAWN.items():
+        rounded = json.loads(
+            json.dumps(draw().to_dict()), parse_float=lambda text: float(f"{float(text):.6g}")
+        )
+        plain = {**rounded, "$schema": render.SCHEMA}
+        svgs = [vl_convert.vegalite_to_svg(s, vl_version="5.21") for s in (plain, render.stable(plain))]
+        first, second = (re.sub(r"view_\w+?_marks", "marks", svg) for svg in svgs)
+        assert first == second, name
+
+
+def test_words_with_digits_are_not_taken_for_dates():
+    spec = render.stable(DRAWN["ablation"]().to_dict())
+    assert spec["data"]["format"]["parse"]["patch"] == "string"
+
+
 def test_a_difference_in_the_sixth_digit_does_reach_the_output():
     moved = sweep_frame()
     moved["throughput_mbit_s"] *= 1 + 1e-5
@@ -272,7 +289,7 @@ CARRY = {
     "ledger": (charts.ledger, ledger_frame, "verdict", "predicted"),
     "figures": (charts.figures, ledger_frame, "role", "published"),
     "costs": (charts.costs, costs_frame, "operation", "ns_per_frame"),
-    "bus": (charts.bus, bus_frame, "master", "ns_per_frame"),
+    "bus": (charts.bus, bus_frame, "use", "ns_per_frame"),
     "path": (charts.path, costs_frame, "context", "ns_per_frame"),
     "timeline": (charts.timeline, timeline_frame, "t_s", "throughput_mbit_s"),
     "ceilings": (charts.ceilings, ceilings_frame, "resource", "ceiling"),
@@ -399,7 +416,7 @@ def test_settings_come_as_plain_values_in_order():
 
 def test_hollow_is_published_and_filled_is_predicted():
     assert theme.PUBLISHED["filled"] is False
-    layers = DRAWN["figures"]().to_dict()["vconcat"][0]["layer"]
+    layers = DRAWN["figures"]().to_dict()["spec"]["layer"]
     marks = {layer["encoding"]["x"]["field"]: layer["mark"].get("filled") for layer in layers}
     assert marks["published"] is False
     assert marks["predicted"] is True

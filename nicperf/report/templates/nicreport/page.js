@@ -51,12 +51,6 @@
     return made;
   };
 
-  const csv = (rows) => {
-    const names = Object.keys(rows[0]);
-    const cell = (value) => (typeof value === "string" ? `"${value.replaceAll('"', '""')}"` : value ?? "");
-    return [names, ...rows.map((row) => names.map((name) => row[name]))].map((r) => r.map(cell).join(",")).join("\n");
-  };
-
   const picture = async (figure, kind) => {
     const spec = specOf(figure);
     spec.config.background = "white";
@@ -74,7 +68,7 @@
     const { datasets = {} } = specOf(figure);
     for (const block of figure.querySelectorAll(".data")) {
       const name = block.dataset.name;
-      const href = () => `data:text/csv;charset=utf-8,${encodeURIComponent(csv(datasets[name]))}`;
+      const href = () => `data:text/csv;charset=utf-8,${encodeURIComponent(datasets[name])}`;
       block.querySelector("summary").after(button("CSV", "save data as CSV", () => save(href(), `${name}.csv`)));
     }
   }
