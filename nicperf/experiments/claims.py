@@ -1,10 +1,10 @@
 """Judges claims that can be written as a relation between figures.
 
 A claim may carry checks, each a relation such as ``napi.session.local.interrupts_total < 0.2 *
-baseline.session.local.interrupts_total``. A term names configuration, workload, side and quantity, as the id of
-a figure does. The configuration may add patches (``baseline+napi``), so that a claim about a single patch can be
-put to the model although nothing was published. ``~`` says: equal within the tolerance of the quantity. A claim
-without checks is left to the reader.
+baseline.session.local.interrupts_total``. A term names configuration, workload, side and quantity, as the id
+of a figure does. The configuration may add patches (``baseline+napi``), so that a claim about a single patch
+can be put to the model although nothing was published. ``~`` says: equal within the tolerance of the
+quantity. A claim without checks is left to the reader.
 """
 
 from __future__ import annotations

@@ -6,8 +6,9 @@ model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from nicperf.errors import ScenarioError, closest
@@ -24,8 +25,8 @@ class Patch:
     name: str
     number: int
     title: str
-    off: Mapping[str, Setting]
-    on: Mapping[str, Setting]
+    off: dict[str, Setting] = field(default_factory=dict)
+    on: dict[str, Setting] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -34,9 +35,9 @@ class Configuration:
 
     name: str
     title: str
-    local_patches: tuple[str, ...]
-    remote_patches: tuple[str, ...]
-    settings: Mapping[str, Setting]
+    local_patches: tuple[str, ...] = ()
+    remote_patches: tuple[str, ...] = ()
+    settings: dict[str, Setting] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Workload:
     title: str
     workload: str
     elapsed_s: float
-    settings: Mapping[str, Setting]
+    settings: dict[str, Setting] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ class Assumption:
         One of `ORIGINS`; `fitted` makes the parameter free.
     source, note : str
         Where the value or range is from, and what to know about it.
-    low, high : float
-        Prior range; NaN where none is stated, which a fitted parameter must.
+    range : tuple of float
+        Prior range, two numbers; empty where none is stated, which a fitted parameter must.
     """
 
     name: str
@@ -73,14 +74,23 @@ class Assumption:
     unit: str
     origin: str
     source: str
-    low: float
-    high: float
-    note: str
+    range: tuple[float, ...] = ()
+    note: str = ""
 
     @property
     def free(self) -> bool:
         """Whether calibration may move it."""
         return self.origin == "fitted"
+
+    @property
+    def low(self) -> float:
+        """Low end of the prior range; NaN without one."""
+        return self.range[0] if self.range else math.nan
+
+    @property
+    def high(self) -> float:
+        """High end of the prior range; NaN without one."""
+        return self.range[1] if self.range else math.nan
 
 
 @dataclass(frozen=True)
@@ -102,11 +112,11 @@ class Calibration:
         Width of the weak prior around the centre, in units of the prior range; 0 switches it off.
     """
 
-    seed: int
-    starts: int
-    delta: float
-    ensemble: int
-    prior_sd: float
+    seed: int = 1
+    starts: int = 4
+    delta: float = 1.0
+    ensemble: int = 32
+    prior_sd: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -159,9 +169,8 @@ class ExperimentConfig:
         return _look_up(self.workloads, name, self.slug, "workload")
 
 
-def _look_up(mapping: Mapping[str, T], name: str, slug: str, field: str) -> T:
+def _look_up(mapping: Mapping[str, T], name: str, slug: str, what: str) -> T:
     if name not in mapping:
-        raise ScenarioError(
-            f"unknown {field}", place=slug, field=field, value=name, cure=closest(name, mapping)
-        )
+        cure = closest(name, mapping)
+        raise ScenarioError(f"unknown {what}", place=slug, field=what, value=name, cure=cure)
     return mapping[name]

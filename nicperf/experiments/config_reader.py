@@ -6,9 +6,10 @@ model must know of a setting (its name, unit and range) is checked in `scenario`
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from nicperf.errors import closest
 from nicperf.experiments.config import (
@@ -21,9 +22,47 @@ from nicperf.experiments.config import (
     Workload,
 )
 from nicperf.experiments.quantities import QUANTITIES
-from nicperf.experiments.reader import Table, read_toml
+from nicperf.published.document import Document
 
 FOLDER = Path(__file__).parent / "configs"
+# Smallest and largest value of each bounded number.
+BOUNDS = {
+    "duration_s": (1e-3, 100.0),
+    "warmup_s": (0.0, 100.0),
+    "elapsed_s": (1e-3, 1e6),
+    "number": (1, 1000),
+    "starts": (1, 100),
+    "delta": (1e-6, 1e6),
+    "ensemble": (24, 10_000),
+    "prior_sd": (0.0, 1e6),
+}
+
+
+@dataclass(frozen=True)
+class _Head:
+    slug: str
+    title: str
+    driver: str
+    duration_s: float
+    warmup_s: float
+    seeds: tuple[int, ...]
+    reference: str
+
+
+@dataclass(frozen=True)
+class _File:
+    """The top of the file: which tables there are; their own keys are checked when each is built."""
+
+    experiment: dict
+    tolerances: dict[str, float]
+    configurations: dict[str, dict]
+    workloads: dict[str, dict]
+    calibration: dict = field(default_factory=dict)
+    noise: dict[str, float] = field(default_factory=dict)
+    goals: dict[str, float] = field(default_factory=dict)
+    patches: dict[str, dict] = field(default_factory=dict)
+    sessions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    parameters: tuple[dict, ...] = ()
 
 
 def available() -> list[str]:
@@ -37,134 +76,100 @@ def read(path: Path) -> ExperimentConfig:
     Raises
     ------
     DataError
-        Naming file, key, value and cure: a key that is missing, unknown, of another kind or out of range, a
-        patch or workload that is not defined, an unknown origin, a fitted parameter without a range.
+        Naming file, line, key, value and cure: a key that is missing, unknown, of another type or out of range,
+        a patch or workload that is not defined, an unknown origin, a fitted parameter without a range.
     """
-    top = read_toml(path)
-    head = top.table("experiment")
-    slug = head.take("slug", str)
-    if slug != path.stem:
-        raise head.error("slug", f"differs from the file name {path.name}", slug, f"write {path.stem!r}")
-    patches = {name: _patch(name, table) for name, table in top.tables("patches")}
-    configurations = {name: _configuration(name, t, patches) for name, t in top.tables("configurations")}
-    workloads = {name: _workload(name, table) for name, table in top.tables("workloads")}
-    sessions = top.table("sessions")
-    config = ExperimentConfig(
-        slug=slug,
-        title=head.take("title", str),
-        driver=head.take("driver", str),
-        duration_s=head.take("duration_s", float, low=1e-3, high=100.0),
-        warmup_s=head.take("warmup_s", float, low=0.0, high=100.0),
-        seeds=_seeds(head),
-        reference=head.take("reference", str, choices=configurations),
-        tolerances=top.fractions("tolerances", QUANTITIES),
-        noise=top.fractions("noise", QUANTITIES),
-        goals=top.fractions("goals", QUANTITIES),
-        calibration=_calibration(top.table("calibration")),
+    reader = _Reader(path)
+    file = reader.document.build(_File, reader.document.data, "")
+    head = reader.table(_Head, file.experiment, "[experiment]")
+    patches = reader.tables(Patch, file.patches, "patches")
+    configurations = reader.tables(Configuration, file.configurations, "configurations")
+    workloads = reader.tables(Workload, file.workloads, "workloads")
+    reader.one_of([head.slug], [path.stem], "[experiment]", "slug")
+    reader.one_of([head.reference], configurations, "[experiment]", "reference")
+    for name, configuration in configurations.items():
+        for key in ("local_patches", "remote_patches"):
+            reader.one_of(getattr(configuration, key), patches, f"[configurations.{name}]", key)
+    for name, members in file.sessions.items():
+        reader.one_of(members, workloads, "[sessions]", name)
+    for name, patch in patches.items():
+        odd = ", ".join(sorted(patch.off.keys() ^ patch.on.keys()))
+        reader.refuse(odd, "'off' and 'on' must name the same settings", f"[patches.{name}]", "on", odd)
+    seeds = head.seeds
+    bad = not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds)
+    reader.refuse(bad, "expected different whole numbers from 0 up", "[experiment]", "seeds", seeds)
+    reader.fractions("[tolerances]", file.tolerances, QUANTITIES)
+    reader.fractions("[noise]", file.noise, file.tolerances)
+    reader.fractions("[goals]", file.goals, file.tolerances)
+    return ExperimentConfig(
+        **vars(head),
+        tolerances=file.tolerances,
+        noise=file.noise,
+        goals=file.goals,
+        calibration=reader.table(Calibration, file.calibration, "[calibration]"),
         patches=patches,
         configurations=configurations,
         workloads=workloads,
-        sessions={name: sessions.names(name, workloads) for name in sessions.names_inside},
-        assumptions=tuple(_assumption(table) for table in top.array("parameters")),
+        sessions=file.sessions,
+        assumptions=reader.assumptions(file.parameters, patches),
     )
-    head.close()
-    top.close()
-    for name in config.noise.keys() | config.goals.keys():
-        if name not in config.tolerances:
-            raise top.error(name, "noise or goal without a tolerance", cure=closest(name, config.tolerances))
-    _refuse_doubles(config, top)
-    return config
 
 
-def _seeds(head: Table) -> tuple[int, ...]:
-    seeds = head.take("seeds", list)
-    if not seeds or any(type(seed) is not int or seed < 0 for seed in seeds) or len(set(seeds)) < len(seeds):
-        raise head.error("seeds", "expected different whole numbers from 0 up", seeds)
-    return tuple(seeds)
+class _Reader:
+    """The checks that a dataclass's types do not make."""
 
+    def __init__(self, path: Path) -> None:
+        self.document = Document(path)
 
-def _calibration(table: Table) -> Calibration:
-    calibration = Calibration(
-        seed=table.take("seed", int, default=1, low=0),
-        starts=table.take("starts", int, default=4, low=1, high=100),
-        delta=table.take("delta", float, default=1.0, low=1e-6),
-        ensemble=table.take("ensemble", int, default=32, low=24, high=10_000),
-        prior_sd=table.take("prior_sd", float, default=0.0, low=0.0),
-    )
-    table.close()
-    return calibration
+    def table(self, kind: Any, table: object, header: str, nth: int = 0, name: str | None = None) -> Any:
+        """Build one dataclass and check its bounded numbers."""
+        built = self.document.build(kind, table, header, nth, {"name": name} if name else None)
+        for key, (low, high) in BOUNDS.items():
+            value = getattr(built, key, low)
+            self.refuse(not low <= value <= high, f"outside {low:g}..{high:g}", header, key, value, nth)
+        return built
 
+    def tables(self, kind: Any, tables: Mapping[str, object], group: str) -> dict[str, Any]:
+        """Build one dataclass for each named table of a group."""
+        return {name: self.table(kind, t, f"[{group}.{name}]", name=name) for name, t in tables.items()}
 
-def _patch(name: str, table: Table) -> Patch:
-    patch = Patch(
-        name=name,
-        number=table.take("number", int, low=1),
-        title=table.take("title", str),
-        off=table.scalars("off"),
-        on=table.scalars("on"),
-    )
-    table.close()
-    if patch.off.keys() != patch.on.keys():
-        odd = sorted(patch.off.keys() ^ patch.on.keys())
-        raise table.error("on", f"'off' and 'on' must name the same settings, these differ: {', '.join(odd)}")
-    return patch
+    def assumptions(self, tables: Iterable[object], patches: Mapping[str, Patch]) -> tuple[Assumption, ...]:
+        """Build and check the parameters."""
+        found: list[Assumption] = []
+        header = "[[parameters]]"
+        for nth, table in enumerate(tables):
+            a = self.table(Assumption, table, header, nth)
+            low, high = a.range if len(a.range) == 2 else (0.0, 0.0)
+            number = isinstance(a.value, int | float) and not isinstance(a.value, bool)
+            setters = [name for name, patch in patches.items() if a.name in patch.on]
+            self.one_of([a.origin], ORIGINS, header, "origin", nth)
+            for wrong, problem, key in (
+                (a.name in [b.name for b in found], "this parameter is stated twice", "name"),
+                (setters, f"patch {', '.join(setters)} sets it too; keep one", "name"),
+                (a.range and not low < high, "expected two numbers, the lower one first", "range"),
+                (a.free and not a.range, "a fitted parameter needs a prior range", "range"),
+                (a.range and not (number and low <= a.value <= high), "outside its range", "value"),
+            ):
+                self.refuse(wrong, f"{a.name}: {problem}", header, key, getattr(a, key), nth)
+            found.append(a)
+        return tuple(found)
 
+    def fractions(self, header: str, table: Mapping[str, float], known: Iterable[str]) -> None:
+        """Check a table of relative sizes, each named in `known`."""
+        for key, value in table.items():
+            if key not in known:
+                raise self.document.error("no such quantity here", header, 0, key, value, closest(key, known))
+            self.refuse(
+                not 0 < value <= 1, "a relative size lies above 0 and at most at 1", header, key, value
+            )
 
-def _configuration(name: str, table: Table, patches: Mapping[str, Patch]) -> Configuration:
-    configuration = Configuration(
-        name=name,
-        title=table.take("title", str),
-        local_patches=table.names("local_patches", patches, default=[]),
-        remote_patches=table.names("remote_patches", patches, default=[]),
-        settings=table.scalars("settings"),
-    )
-    table.close()
-    return configuration
+    def one_of(self, names: Iterable[str], known: Iterable[str], header: str, key: str, nth: int = 0) -> None:
+        """Check words against those that exist."""
+        for name in names:
+            if name not in known:
+                raise self.document.error("unknown name", header, nth, key, name, closest(name, known))
 
-
-def _workload(name: str, table: Table) -> Workload:
-    workload = Workload(
-        name=name,
-        title=table.take("title", str),
-        workload=table.take("workload", str),
-        elapsed_s=table.take("elapsed_s", float, low=0.0),
-        settings=table.scalars("settings"),
-    )
-    table.close()
-    return workload
-
-
-def _assumption(table: Table) -> Assumption:
-    bounds = table.take("range", list, default=[math.nan, math.nan])
-    if len(bounds) != 2 or any(type(bound) not in (int, float) for bound in bounds):
-        raise table.error("range", "expected two numbers", bounds, "write range = [low, high]")
-    assumption = Assumption(
-        name=table.take("name", str),
-        value=table.take("value", (bool, float, int, str)),
-        unit=table.take("unit", str),
-        origin=table.take("origin", str, choices=ORIGINS),
-        source=table.take("source", str),
-        low=float(bounds[0]),
-        high=float(bounds[1]),
-        note=table.take("note", str, default=""),
-    )
-    table.close()
-    ranged = not math.isnan(assumption.low)
-    if assumption.free and not ranged:
-        raise table.error("range", "a fitted parameter needs a prior range", cure="write range = [low, high]")
-    if ranged and assumption.low >= assumption.high:
-        raise table.error("range", "the low end must lie below the high end", bounds)
-    value = assumption.value
-    if ranged and (isinstance(value, bool | str) or not assumption.low <= value <= assumption.high):
-        raise table.error("value", f"outside the range {bounds[0]}..{bounds[1]}", value)
-    return assumption
-
-
-def _refuse_doubles(config: ExperimentConfig, top: Table) -> None:
-    names = [assumption.name for assumption in config.assumptions]
-    for name in names:
-        if names.count(name) > 1:
-            raise top.error(f"parameters[{name}]", "this parameter is stated twice")
-        for patch in config.patches.values():
-            if name in patch.on:
-                raise top.error(f"parameters[{name}]", f"patch {patch.name!r} sets it too", cure="keep one")
+    def refuse(self, wrong: object, problem: str, header: str, key: str, value: object, nth: int = 0) -> None:
+        """Raise if something is wrong."""
+        if wrong:
+            raise self.document.error(problem, header, nth, key, value, "mend this line")

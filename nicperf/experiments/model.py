@@ -28,6 +28,7 @@ class Model(Protocol):
 
     def simulate(
         self,
+        *,
         driver: str,
         workload: str,
         params: Mapping[str, object],

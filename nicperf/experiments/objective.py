@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from nicperf.errors import RoleError, ScenarioError
+from nicperf.errors import ScenarioError
 from nicperf.experiments.predict import Predictor, Ticker, rows_of
 from nicperf.experiments.space import Array, Space
+from nicperf.published import require_fit
 
 
 class Objective:
@@ -32,18 +33,15 @@ class Objective:
     RoleError
         A row is not ``fit``.
     ScenarioError
-        No fewer free parameters than rows, a row the model cannot predict, or one without a tolerance.
+        Nothing to fit, no fewer free parameters than rows, a row the model cannot predict, or one without a tolerance.
     """
 
     def __init__(self, predictor: Predictor, figures: pd.DataFrame, tick: Ticker | None = None) -> None:
         config = predictor.config
-        for wrong in figures[figures["role"] != "fit"].itertuples():
-            raise RoleError(
-                "only a row of role 'fit' may be fitted",
-                place=config.slug,
-                field=f"role of {wrong.id}",
-                value=wrong.role,
-                cure="leave this row out; roles are fixed in figures.csv",
+        require_fit(figures)
+        if not config.free:
+            raise ScenarioError(
+                "no parameter has the origin 'fitted'", place=config.slug, field="parameters", cure="free one"
             )
         if len(config.free) >= len(figures):
             raise ScenarioError(

@@ -54,6 +54,7 @@ class FakeModel:
 
     def simulate(
         self,
+        *,
         driver: str,
         workload: str,
         params: Mapping[str, Any],

@@ -49,7 +49,9 @@ def test_equal_input_gives_an_equal_fit_on_any_number_of_threads(config, figures
 def test_a_row_of_another_role_is_refused(config, figures, model, role):
     rows = fit_rows(figures).copy()
     rows.iloc[3, rows.columns.get_loc("role")] = role
-    with pytest.raises(RoleError, match=rf"role of {rows.iloc[3]['id']} = '{role}'"):
+    with pytest.raises(
+        RoleError, match=rf"role = '{role}': figure '{rows.iloc[3]['id']}' must not be fitted"
+    ):
         calibrate(Predictor(config, model), rows)
     assert model.runs == 0
 
@@ -57,6 +59,12 @@ def test_a_row_of_another_role_is_refused(config, figures, model, role):
 def test_as_many_parameters_as_rows_are_refused(config, figures, model):
     with pytest.raises(ScenarioError, match="4 free parameters for 4 fit rows"):
         calibrate(Predictor(config, model), fit_rows(figures).head(4))
+
+
+def test_without_a_free_parameter_there_is_nothing_to_fit(config, figures, model):
+    fixed = replace(config, assumptions=config.assumptions[4:])
+    with pytest.raises(ScenarioError, match="no parameter has the origin 'fitted'"):
+        calibrate(Predictor(fixed, model), fit_rows(figures))
 
 
 def test_a_row_without_prediction_or_tolerance_is_refused(config, figures, model):
@@ -67,7 +75,7 @@ def test_a_row_without_prediction_or_tolerance_is_refused(config, figures, model
 
 def test_two_parameters_that_always_act_together_are_named(config, figures, model):
     # Only the sum of the two interrupt costs acts on anything, so freeing both leaves a ridge.
-    other = replace(config.assumptions[4], origin="fitted", low=0.2, high=5.0)
+    other = replace(config.assumptions[4], origin="fitted", range=(0.2, 5.0))
     both = replace(config, assumptions=(*config.assumptions[:4], other))
     fit = calibrate(Predictor(both, model), fit_rows(figures))
     assert any(
