@@ -76,8 +76,8 @@ def read(path: Path) -> ExperimentConfig:
     Raises
     ------
     DataError
-        Naming file, line, key, value and cure: a key that is missing, unknown, of another type or out of range,
-        a patch or workload that is not defined, an unknown origin, a fitted parameter without a range.
+        Naming file, line, key, value and cure: a key that is missing, unknown, of another type or out of
+        range, a patch or workload that is not defined, an unknown origin, a fitted parameter without a range.
     """
     reader = _Reader(path)
     file = reader.document.build(_File, reader.document.data, "")

@@ -33,7 +33,8 @@ class Objective:
     RoleError
         A row is not ``fit``.
     ScenarioError
-        Nothing to fit, no fewer free parameters than rows, a row the model cannot predict, or one without a tolerance.
+        Nothing to fit, no fewer free parameters than rows, a row the model cannot predict, or one without a
+        tolerance.
     """
 
     def __init__(self, predictor: Predictor, figures: pd.DataFrame, tick: Ticker | None = None) -> None:

@@ -50,7 +50,7 @@ def test_a_row_of_another_role_is_refused(config, figures, model, role):
     rows = fit_rows(figures).copy()
     rows.iloc[3, rows.columns.get_loc("role")] = role
     with pytest.raises(
-        RoleError, match=rf"role = '{role}': figure '{rows.iloc[3]['id']}' must not be fitted"
+        RoleError, match=rf"role = '{role}': 1 of 14 rows must not be fitted, '{rows.iloc[3]['id']}'"
     ):
         calibrate(Predictor(config, model), rows)
     assert model.runs == 0
