@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
-from scipy.optimize import OptimizeResult, least_squares
+from scipy.optimize import least_squares
 from scipy.stats import qmc
 
+from nicperf.experiments.descend import descend
 from nicperf.experiments.fit import Fit
 from nicperf.experiments.identify import Identification, identify
 from nicperf.experiments.objective import Objective
 from nicperf.experiments.predict import Predictor
 from nicperf.experiments.progress import bar
 from nicperf.experiments.space import Array
+from nicperf.experiments.walk import LowerPoint
 
-# Rounds of "the search around the optimum found a better point, so start again from there".
-RESTARTS = 4
+# Points looked at for each search that is started.
+SCREENED = 8
+# Gain of one descent, in units of delta, below which a search has settled.
+SETTLED = 0.05
 
 
 def calibrate(predictor: Predictor, figures: pd.DataFrame, *, progress: bool = False) -> Fit:
     """Bounded weighted least squares of the simulator against published rows.
 
-    The search starts at the centre of the priors and at points spread over them (Latin hypercube), with the
-    same random streams for every parameter vector. The best optimum is then explored: profiles of each
-    parameter, correlations, and a set of vectors that fit equally well. Equal input gives an equal fit, on
-    any number of threads.
+    Searches start at the centre of the priors and at the best of many points spread over them (Latin
+    hypercube), with the same random streams for every parameter vector. The best optimum is then explored:
+    profiles of each parameter, correlations, and a set of vectors that fit equally well. Equal input gives an
+    equal fit, on any number of threads.
 
     Parameters
     ----------
@@ -50,38 +52,52 @@ def calibrate(predictor: Predictor, figures: pd.DataFrame, *, progress: bool = F
     """
     with bar("calibrate", progress) as tick:
         objective = Objective(predictor, figures, tick)
-        found = sorted((_search(objective, start) for start in _starts(objective)), key=lambda r: r.cost)
-        best, identified = found[0], None
-        for _ in range(RESTARTS):
-            identified = identify(objective, best.x)
-            if identified.lowest_cost >= 2 * best.cost - 0.01 * predictor.config.calibration.delta:
-                break
-            best = _search(objective, identified.lowest_point)
-        assert identified is not None
-        return _fit(objective, identified, [2 * result.cost for result in found])
+        found = sorted((_search(objective, start) for start in _starts(objective)), key=lambda pair: pair[1])
+        best = found[0][0]
+        while True:  # each round starts at least a quarter of delta lower than the one before
+            try:
+                return _fit(objective, identify(objective, best), [cost for _, cost in found])
+            except LowerPoint as lower:
+                best, _ = _settle(objective, lower.point, lower.cost)
 
 
-def _starts(objective: Objective) -> Iterator[Array]:
+def _starts(objective: Objective) -> list[Array]:
     calibration = objective.predictor.config.calibration
-    yield objective.space.centre
+    others = calibration.starts - 1
     sampler = qmc.LatinHypercube(len(objective.space.free), rng=np.random.default_rng(calibration.seed))
-    yield from sampler.random(calibration.starts - 1)
+    points = [objective.space.centre, *sampler.random(SCREENED * others)]
+    costs = (objective.residuals(points) ** 2).sum(axis=1)
+    best = 1 + np.argsort(costs[1:], kind="stable")[:others]
+    return [points[0], *(points[i] for i in best)]
 
 
-def _search(objective: Objective, start: Array) -> OptimizeResult:
+def _search(objective: Objective, start: Array) -> tuple[Array, float]:
+    """Nearest optimum and its cost: a trust region to get there, then short descents to settle."""
+
     def residuals(point: Array) -> Array:
         return objective.residuals([point])[0]
 
-    return least_squares(
+    found = least_squares(
         residuals,
         np.clip(start, 1e-6, 1 - 1e-6),  # trf needs a start strictly inside its bounds
         jac=objective.jacobian,
         bounds=(0.0, 1.0),
         method="trf",
-        ftol=1e-4,
-        xtol=1e-4,
-        max_nfev=40,
+        ftol=1e-2,  # finer would chase the stairs of the simulator
+        xtol=1e-3,
+        max_nfev=20,
     )
+    return _settle(objective, found.x, 2 * found.cost)
+
+
+def _settle(objective: Objective, point: Array, cost: float) -> tuple[Array, float]:
+    """Short descents, each with derivatives of its own, until one gains too little."""
+    gain = np.inf
+    while gain > SETTLED * objective.predictor.config.calibration.delta:
+        before = cost
+        point, cost = descend(objective, point, objective.jacobian(point, central=True))
+        gain = before - cost
+    return point, cost
 
 
 def _fit(objective: Objective, identified: Identification, starts: list[float]) -> Fit:

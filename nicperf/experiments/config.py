@@ -102,7 +102,8 @@ class Calibration:
     seed : int
         Of the starting points and of the sampled set.
     starts : int
-        Number of starting points, the prior centre first.
+        Number of searches: one from the prior centre, the others from the best of eight times as many
+        points spread over the priors.
     delta : float
         Rise of the cost up to which a parameter vector counts as equally good. The cost is the sum of squared
         misses in units of the tolerance, so 1 means: one figure may move from its mark to its tolerance.

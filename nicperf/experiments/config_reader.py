@@ -123,7 +123,8 @@ class _Reader:
 
     def table(self, kind: Any, table: object, header: str, nth: int = 0, name: str | None = None) -> Any:
         """Build one dataclass and check its bounded numbers."""
-        built = self.document.build(kind, table, header, nth, {"name": name} if name else None)
+        given = {"name": name} if name else None
+        built = self.document.build(kind, table, header, nth, given, positive=False)
         for key, (low, high) in BOUNDS.items():
             value = getattr(built, key, low)
             self.refuse(not low <= value <= high, f"outside {low:g}..{high:g}", header, key, value, nth)

@@ -51,7 +51,14 @@ class Document:
         return DataError(problem, place=place, field=key, value=value, cure=cure)
 
     def build(
-        self, kind: type[T], table: object, header: str, nth: int = 0, given: Mapping[str, Any] | None = None
+        self,
+        kind: type[T],
+        table: object,
+        header: str,
+        nth: int = 0,
+        given: Mapping[str, Any] | None = None,
+        *,
+        positive: bool = True,
     ) -> T:
         """Make a dataclass of a table: no key may be missing, unknown or of another type, no number <= 0.
 
@@ -67,6 +74,8 @@ class Document:
             Which of several equal headers.
         given : mapping, optional
             Fields that do not come from the table.
+        positive : bool
+            Whether each number must be finite and above zero; otherwise the caller checks what it needs.
         """
         given = given or {}
         if not isinstance(table, Mapping):
@@ -78,7 +87,7 @@ class Document:
                 raise self.error("unknown key", header, nth, key, value, closest(key, wanted))
             if not _is_a(value, hints[key]):
                 raise self.error("wrong type", header, nth, key, value, f"give {_type_name(hints[key])}")
-            if isinstance(value, int | float) and not 0 < value < math.inf:
+            if positive and isinstance(value, int | float) and not 0 < value < math.inf:
                 raise self.error("is not positive", header, nth, key, value, "give a number above zero")
         for key, field in wanted.items():
             if key not in table and field.default is field.default_factory is dataclasses.MISSING:
