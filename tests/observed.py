@@ -36,7 +36,7 @@ def matching(pattern: str) -> tuple[str, ...]:
     return tuple(name for name in NAMES if fnmatchcase(name, pattern))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Side:
     """One host at one instant: what it was told (`spec`) and what it has counted."""
 
@@ -51,7 +51,7 @@ class Side:
         return sum(self.counters[name] for name in matching(pattern))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Snapshot:
     """Both hosts at one instant; counters run from time 0."""
 
@@ -72,7 +72,7 @@ class Snapshot:
         return replace(self, **{side: false})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """The first events of a run.
 
@@ -94,11 +94,17 @@ class Trace:
         return self.time_ps[self.slot == slot]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Observed:
+    """A run; `call` is the source text that makes it again, which Hypothesis prints when a law fails."""
+
+    call: str
     snapshots: list[Snapshot]
     trace: Trace
     latency: np.ndarray
+
+    def __repr__(self) -> str:
+        return self.call
 
     @property
     def end(self) -> Snapshot:
@@ -124,4 +130,5 @@ def observe(
     queues = [f"{side}.{queue}" for side in SIDES for queue in QUEUE_NAMES]
     slots = np.array([f"{side}.{slot}" for side in SIDES for slot in SLOTS])
     lengths = {name: trace[:, 2 + i] for i, name in enumerate(queues)}
-    return Observed(snapshots, Trace(trace[:, 0], slots[trace[:, 1]], lengths), latency)
+    call = f"observe({workload!r}, {dict(params)!r}, {duration_s!r}, slices={slices}, seed={seed}, events={events})"
+    return Observed(call, snapshots, Trace(trace[:, 0], slots[trace[:, 1]], lengths), latency)
