@@ -89,6 +89,7 @@ cdef class Host:
     cdef int32_t qdisc_owner            # context that sends from the queue now, -1 = none
     cdef int32_t soft_job
     cdef int32_t soft_frame
+    cdef int32_t backlog_quota          # packets that the backlog may still take before a waiting poll
     cdef bint soft_raised, poll_scheduled, tx_scheduled
     cdef bint process_xmit              # the process job under way is a transmission from the queue
 

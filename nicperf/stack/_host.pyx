@@ -9,6 +9,7 @@ from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._frames cimport TCP_ACK, frames_give
 
 cdef enum:
+    BACKLOG_WEIGHT = 64                 # packets per turn, as a device's poll
     QDISC_ROOM = 4096                   # the largest txqueuelen and backlog a scenario may ask for
 
 
@@ -107,7 +108,7 @@ cdef class Host:
         return self.soft_next()
 
     cdef int soft_next(self) except -1 nogil:
-        """Put the next softirq job together: TCP output, device queue, poll, backlog."""
+        """Put the next softirq job together: TCP output, device queue, then poll and backlog in turn."""
         cdef const frame_t* f
         if self.socket.output_ready(self):
             self.soft_job = SOFT_OUTPUT
@@ -117,10 +118,12 @@ cdef class Host:
                 self.soft_job = SOFT_XMIT
                 return 0
             self.tx_scheduled = False
-        if self.poll_scheduled:
+        if self.poll_scheduled and (self.backlog.count == 0 or self.backlog_quota == 0):
             self.soft_job = SOFT_POLL
+            self.backlog_quota = BACKLOG_WEIGHT
             return self.poll_begin()
         if self.backlog.count:
+            self.backlog_quota -= 1
             self.soft_job = SOFT_BACKLOG
             self.soft_frame = fifo_first(&self.backlog)
             f = &self.frames.frame[self.soft_frame]

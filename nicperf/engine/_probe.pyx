@@ -1,0 +1,162 @@
+"""The engine's primitives for tests: event queue, server and random streams, and two queueing systems made of nothing else."""
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from nicperf.engine._queue cimport (
+    QUEUE_SLOTS, queue_clear, queue_init, queue_next_ps, queue_next_slot, queue_pending, queue_set, queue_t,
+)
+from nicperf.engine._random cimport random_init, random_next, random_t
+from nicperf.engine._server cimport (
+    SERVER_CLASSES, server_dispatch, server_extend, server_finish, server_has, server_init, server_submit, server_t,
+)
+
+import numpy as np
+
+SLOTS = QUEUE_SLOTS
+
+cdef enum:                              # slots of `serve`
+    ARRIVAL, EXTENSION, SERVER
+
+
+def random_stream(uint64_t seed, uint64_t stream, int n):
+    """First `n` values of a stream, shape (n,)."""
+    cdef random_t r
+    cdef uint64_t[::1] out = np.empty(n, dtype=np.uint64)
+    cdef int i
+    random_init(&r, seed, stream)
+    for i in range(n):
+        out[i] = random_next(&r)
+    return np.asarray(out)
+
+
+cdef class Queue:
+    """One event per slot."""
+
+    cdef queue_t q
+
+    def __init__(self):
+        queue_init(&self.q)
+
+    def set(self, int32_t slot, int64_t time_ps):
+        queue_set(&self.q, slot, time_ps)
+
+    def clear(self, int32_t slot):
+        queue_clear(&self.q, slot)
+
+    def pop(self):
+        """Take the next event: (time, slot)."""
+        cdef int32_t slot = queue_next_slot(&self.q)
+        if not queue_pending(&self.q, slot):
+            raise IndexError("no event is pending")
+        time_ps = queue_next_ps(&self.q)
+        queue_clear(&self.q, slot)
+        return time_ps, slot
+
+
+def serve(const int64_t[::1] arrival_ps, const int32_t[::1] classes, const int64_t[::1] work_ps, int64_t extend_at_ps=-1, int64_t extra_ps=0):
+    """One server with unlimited queues, first come first served within a class.
+
+    Parameters
+    ----------
+    arrival_ps : array, shape (n,), ascending
+    classes : array, shape (n,)
+        0 is the most urgent.
+    work_ps : array, shape (n,)
+    extend_at_ps, extra_ps : int
+        Lengthen the job that runs at this time; an arrival at the same time comes before it.
+
+    Returns
+    -------
+    departure_ps : array, shape (n,)
+    account : dict
+        busy_ps per class, idle_ps, preemptions.
+    """
+    cdef queue_t q
+    cdef server_t s
+    cdef int32_t n = arrival_ps.shape[0], arrived = 0, served = 0, slot, cls, i
+    cdef int32_t[SERVER_CLASSES] head, newest
+    cdef int64_t[::1] out = np.empty(n, dtype=np.int64)
+    cdef int32_t[::1] after = np.full(n, n, dtype=np.int32)     # next job of the same class
+    for cls in range(SERVER_CLASSES):
+        head[cls] = newest[cls] = n
+    for i in range(n):
+        cls = classes[i]
+        if newest[cls] == n:
+            head[cls] = i
+        else:
+            after[newest[cls]] = i
+        newest[cls] = i
+    queue_init(&q)
+    server_init(&s, SERVER)
+    queue_set(&q, ARRIVAL, arrival_ps[0])
+    if extend_at_ps >= 0:
+        queue_set(&q, EXTENSION, extend_at_ps)
+    while served < n:
+        slot = queue_next_slot(&q)
+        q.now_ps = queue_next_ps(&q)
+        if slot == EXTENSION:
+            queue_clear(&q, EXTENSION)
+            server_extend(&q, &s, extra_ps)
+        elif slot == ARRIVAL:
+            cls = classes[arrived]
+            if not server_has(&s, cls):
+                server_submit(&s, cls, work_ps[arrived])
+            arrived += 1
+            if arrived < n:
+                queue_set(&q, ARRIVAL, arrival_ps[arrived])
+            else:
+                queue_clear(&q, ARRIVAL)
+        else:
+            cls = server_finish(&q, &s)
+            out[head[cls]] = q.now_ps
+            served += 1
+            head[cls] = after[head[cls]]
+            if head[cls] < arrived:
+                server_submit(&s, cls, work_ps[head[cls]])
+        server_dispatch(&q, &s)
+    account = {"busy_ps": [s.busy_ps[cls] for cls in range(SERVER_CLASSES)], "idle_ps": s.idle_ps, "preemptions": s.preemptions}
+    return np.asarray(out), account
+
+
+def repair(int32_t machines, const int64_t[::1] think_ps, const int64_t[::1] work_ps):
+    """A closed loop: each machine thinks, queues for the one server, is served, thinks again.
+
+    Parameters
+    ----------
+    machines : int
+        Fewer than `SLOTS`.
+    think_ps, work_ps : array, shape (n + machines,) and (n,)
+        Drawn in the order of use.
+
+    Returns
+    -------
+    departure_ps : array, shape (n,)
+    """
+    cdef queue_t q
+    cdef server_t s
+    cdef int32_t[QUEUE_SLOTS] line
+    cdef int32_t n = work_ps.shape[0], thought, started = 0, served = 0, head = 0, waiting = 0, slot, server = QUEUE_SLOTS - 1
+    cdef int64_t[::1] out = np.empty(n, dtype=np.int64)
+    queue_init(&q)
+    server_init(&s, server)
+    for slot in range(machines):
+        queue_set(&q, slot, think_ps[slot])
+    thought = machines
+    while served < n:
+        slot = queue_next_slot(&q)
+        q.now_ps = queue_next_ps(&q)
+        if slot == server:
+            server_finish(&q, &s)
+            out[served] = q.now_ps
+            served += 1
+            queue_set(&q, line[head], q.now_ps + think_ps[thought])
+            thought += 1
+            head = (head + 1) % QUEUE_SLOTS
+            waiting -= 1
+        else:
+            queue_clear(&q, slot)
+            line[(head + waiting) % QUEUE_SLOTS] = slot
+            waiting += 1
+        if waiting and not server_has(&s, 0) and started < n:
+            server_submit(&s, 0, work_ps[started])
+            started += 1
+        server_dispatch(&q, &s)
+    return np.asarray(out)
