@@ -9,7 +9,7 @@ import pandas as pd
 
 from nicperf.charts import labels
 from nicperf.charts.frame import require
-from nicperf.charts.theme import INK, PUBLISHED, ROLE_TITLES, ROLES, TOOLTIP, WIDTH
+from nicperf.charts.theme import INK, PUBLISHED, ROLE_TITLES, ROLES, TOOLTIP, WIDTH, panel_title
 
 NAMES = ["id", "configuration", "workload", "side", "quantity", "unit", "role", "verdict"]
 NUMBERS = ["published", "predicted", "error_percent"]
@@ -76,7 +76,7 @@ def figures(
     quantities: Sequence[str] | None = None,
     *,
     title: str = "Published and predicted, row by row",
-) -> alt.FacetChart:
+) -> alt.VConcatChart:
     """Draw each row of a ledger as a line of its own: published mark, predicted mark, tolerance band.
 
     Parameters
@@ -91,7 +91,7 @@ def figures(
 
     Returns
     -------
-    altair.FacetChart
+    altair.VConcatChart
         The published mark is hollow, the predicted one filled; held-out rows have their own colour.
 
     Raises
@@ -116,23 +116,17 @@ def figures(
         data["inside_to"] = data["published"] * (1 + data["tolerance_percent"] / 100)
     ranged = {"low", "high"} <= set(data.columns)
     drawn = [*DRAWN, *(["inside_from", "inside_to"] if banded else []), *(["low", "high"] if ranged else [])]
-    data = data.assign(quantity=data["quantity"].map(labels.title))[drawn]
-    order = (
-        [labels.title(name) for name in quantities] if quantities else list(dict.fromkeys(data["quantity"]))
-    )
+    data = data[drawn]
+    order = quantities or list(dict.fromkeys(data["quantity"]))
     hint = "Hollow: published. Filled: predicted." + (" Grey band: tolerance." if banded else "")
-    return (
-        alt.layer(*_pairs(banded, ranged), data=data)
-        .encode(y=alt.Y("row:N", title=None, sort=None))
-        .properties(width=WIDTH - 180, height=alt.Step(ROW_HEIGHT))
-        .facet(row=alt.Row("quantity:N", title=None, sort=order))
-        .resolve_scale(x="independent", y="independent")
-        .properties(title=alt.Title(title, subtitle=hint), description=f"{title}. {hint} {_tally(data)}.")
+    panels = [_rows(data, name, banded, ranged) for name in order if name in set(data["quantity"])]
+    return alt.vconcat(*panels, spacing=16).properties(
+        title=alt.Title(title, subtitle=hint), description=f"{title}. {hint} {_tally(data)}."
     )
 
 
-def _pairs(banded: bool, ranged: bool) -> list[alt.Chart]:
-    """Marks of one row: band, range over equally good parameters, predicted, published."""
+def _rows(data: pd.DataFrame, quantity: str, banded: bool, ranged: bool) -> alt.LayerChart:
+    """Rows of one quantity: band, range over equally good parameters, predicted, published."""
     axis = alt.Axis(title=None, format=",.6~r", tickCount=6)
     x = alt.X("predicted:Q", axis=axis, scale=alt.Scale(zero=False, padding=12))
     layers = []
@@ -146,7 +140,12 @@ def _pairs(banded: bool, ranged: bool) -> list[alt.Chart]:
         alt.Chart().mark_point(filled=True, size=90, opacity=1, tooltip=TOOLTIP).encode(x=x, color=_ROLE)
     )
     layers.append(alt.Chart().mark_point(**PUBLISHED).encode(x=alt.X("published:Q", axis=axis)))
-    return layers
+    return (
+        alt.layer(*layers, data=data)
+        .transform_filter(f"datum.quantity == '{quantity}'")
+        .encode(y=alt.Y("row:N", title=None, sort=None))
+        .properties(width=WIDTH - 180, height=alt.Step(ROW_HEIGHT), title=panel_title(labels.title(quantity)))
+    )
 
 
 def _predicted(frame: pd.DataFrame) -> pd.DataFrame:

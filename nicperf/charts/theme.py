@@ -40,6 +40,11 @@ TOOLTIP: dict[str, Any] = {"content": "data"}
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Liberation Sans', Arial, sans-serif"
 
 
+def panel_title(text: str) -> dict[str, Any]:
+    """Title of one panel of several, in the look of a facet's header."""
+    return {"text": text, "fontSize": 12, "offset": 6}
+
+
 def config() -> dict[str, Any]:
     """Vega-Lite configuration that every chart carries.
 

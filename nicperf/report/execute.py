@@ -161,6 +161,8 @@ async def _run(path: Path, notebook: Any, say: Say) -> None:
         store_widget_state=False,
         resources={"metadata": {"path": str(path.parent)}},
         on_cell_execute=tell,
+        # Not the kernel's remark that its connection, which never leaves this machine, is not encrypted.
+        extra_arguments=["--log-level=ERROR"],
     )
     try:
         await client.async_execute()

@@ -51,7 +51,7 @@ def bus(exp: Experiment, workload: str) -> alt.FacetChart:
     return charts.bus(_joined(exp, workload, "bus"), by="configuration")
 
 
-def path(run: Any, before: Any = None, *, title: str = "") -> alt.FacetChart:
+def path(run: Any, before: Any = None, *, title: str = "") -> alt.VConcatChart:
     """Draw the steps of a packet in a run, with the time that each takes.
 
     Parameters
@@ -65,7 +65,7 @@ def path(run: Any, before: Any = None, *, title: str = "") -> alt.FacetChart:
 
     Returns
     -------
-    altair.FacetChart
+    altair.VConcatChart
     """
     steps = steps_of(run)
     if before is not None:

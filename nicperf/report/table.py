@@ -7,6 +7,7 @@ of notebook outputs can use neither.
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,10 +19,12 @@ from nicperf.charts import labels
 MARKS = {"reproduced": "✓", "direction only": "↗", "not reproduced": "✗", "cannot tell": "?"}
 WORDS = {"held_out": "held out", True: "yes", False: "no"}
 SCROLLED = 16
+PROSE = 48
 # JupyterLab sets every cell to the right, other viewers to the left.
 STYLE = (
     "<style>table.nicperf th, table.nicperf td { text-align: left } "
-    "table.nicperf th.n, table.nicperf td.n { text-align: right }</style>"
+    "table.nicperf th.n, table.nicperf td.n { text-align: right } "
+    "table.nicperf td.p { min-width: 17em }</style>"
 )
 
 
@@ -64,22 +67,24 @@ class Table:
         cells = []
         for column in self.frame.columns:
             name = self.titles.get(column, str(column).replace("_", " "))
-            cells.append(_cell("th", html.escape(name), self._is_number(column)))
+            cells.append(_cell("th", html.escape(name), self._kind(column)))
         return f"<tr>{''.join(cells)}</tr>"
 
     def _body(self) -> str:
-        columns = [(self.frame[c].tolist(), self._is_number(c)) for c in self.frame.columns]
-        rows = zip(*(values for values, _ in columns), strict=True)
-        right = [number for _, number in columns]
+        columns = [self.frame[column].tolist() for column in self.frame.columns]
+        kinds = [self._kind(column) for column in self.frame.columns]
         # A line for each row: a reader of a diff sees which figure moved.
         return "\n".join(
-            f"<tr>{''.join(_cell('td', text(v), r) for v, r in zip(row, right, strict=True))}</tr>"
-            for row in rows
+            f"<tr>{''.join(_cell('td', text(v), kind) for v, kind in zip(row, kinds, strict=True))}</tr>"
+            for row in zip(*columns, strict=True)
         )
 
-    def _is_number(self, column: Any) -> bool:
+    def _kind(self, column: Any) -> str:
+        """Class of a column's cells: `n` for numbers, `p` for prose, none for names and words."""
         values = [v for v in self.frame[column] if not _missing(v)]
-        return bool(values) and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values)
+        if values and all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
+            return "n"
+        return "p" if any(isinstance(v, str) and len(v) > PROSE and " " in v for v in values) else ""
 
 
 def text(value: Any) -> str:
@@ -93,12 +98,17 @@ def text(value: Any) -> str:
     if isinstance(value, (int, float)):
         return labels.number(value)
     if isinstance(value, (list, tuple)):
-        return html.escape(", ".join(map(str, value))) or "–"
-    return html.escape(str(value))
+        return ", ".join(_breakable(html.escape(str(item))) for item in value) or "–"
+    return _breakable(html.escape(str(value)))
 
 
-def _cell(tag: str, content: str, number: bool) -> str:
-    return f'<{tag} class="n">{content}</{tag}>' if number else f"<{tag}>{content}</{tag}>"
+def _breakable(words: str) -> str:
+    """Let a long dotted name break after dots and underscores, so that it leaves room for prose."""
+    return re.sub(r"([._])(?=\w)", r"\1<wbr>", words) if len(words) > 24 and " " not in words else words
+
+
+def _cell(tag: str, content: str, kind: str) -> str:
+    return f'<{tag} class="{kind}">{content}</{tag}>' if kind else f"<{tag}>{content}</{tag}>"
 
 
 def _missing(value: Any) -> bool:

@@ -81,7 +81,7 @@ def consistency(exp: Experiment | str) -> Tables:
     tables = [Table(summary.reset_index(), "Checks by kind")]
     if not good.all():
         tables.append(Table(frame[~good], f"What does not add up ({(~good).sum()} rows)"))
-    tables.append(Table(frame[good], f"What adds up ({good.sum()} rows)", folded=True))
+    tables.append(Table(frame[good].drop(columns="why"), f"What adds up ({good.sum()} rows)", folded=True))
     return Tables(tables)
 
 

@@ -78,6 +78,16 @@ def test_verdicts_carry_a_mark_besides_their_colour():
     assert "✗ not reproduced" in shown
 
 
+def test_long_names_may_break_and_prose_is_not_squeezed():
+    name, prose = (
+        "napi.udp_stream.local.throughput_mbit_s",
+        "A sentence that is long enough to be called prose.",
+    )
+    shown = Table(pd.DataFrame({"id": [name], "why": [prose], "short": ["a.b"]}))._repr_html_()
+    assert "<td>napi.<wbr>udp_<wbr>stream.<wbr>local.<wbr>" in shown
+    assert f'<td class="p">{prose}</td><td>a.b</td>' in shown
+
+
 def test_tables_hold_nothing_random():
     frame = pd.DataFrame({"x": [1, 2]})
     assert Table(frame)._repr_html_() == Table(frame)._repr_html_()
