@@ -13,7 +13,11 @@ from scipy.optimize import lsq_linear
 from nicperf.experiments.objective import Objective
 from nicperf.experiments.space import Array
 
-STEPS = 6
+# A step that leaves more than this share of the cost has missed; so many misses end the descent.
+GAIN = 0.9
+MISSES = 2
+# What a step across the whole cube adds to the linearised residuals: keeps flat directions from running away.
+DAMPING = 0.3
 # Shorter steps than this share of the cube stand still.
 STILL = 1e-4
 
@@ -42,26 +46,27 @@ def descend(
     free = [index for index in range(len(point)) if index != held]
     jacobian = jacobian.copy()
     residuals = objective.residuals([point])[0]
-    for _ in range(STEPS):
-        if residuals @ residuals <= enough:
-            break
+    misses = 0
+    while misses < MISSES and residuals @ residuals > enough:
         moved = newton_step(point, residuals, jacobian, free)
         shift = moved - point
         if np.abs(shift).max() < STILL:
             break
         after = objective.residuals([moved])[0]
         jacobian += np.outer(after - residuals - jacobian @ shift, shift) / (shift @ shift)
+        misses += after @ after > GAIN * (residuals @ residuals)
         if after @ after < residuals @ residuals:
             point, residuals = moved, after
     return point, float(residuals @ residuals)
 
 
 def newton_step(point: Array, residuals: Array, jacobian: Array, free: list[int]) -> Array:
-    """The minimum of the linearised cost inside the cube, only the free coordinates moving."""
+    """The damped minimum of the linearised cost inside the cube, only the free coordinates moving."""
     if not free:
         return point
     moved = point.copy()
     # lsq_linear wants room on both sides, which a point on the boundary does not have.
     bounds = (np.minimum(-point[free], -1e-12), np.maximum(1 - point[free], 1e-12))
-    moved[free] += lsq_linear(jacobian[:, free], -residuals, bounds).x
+    slopes = np.vstack([jacobian[:, free], DAMPING * np.eye(len(free))])
+    moved[free] += lsq_linear(slopes, np.concatenate([-residuals, np.zeros(len(free))]), bounds).x
     return np.clip(moved, 0, 1)

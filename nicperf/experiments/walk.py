@@ -89,7 +89,7 @@ class Walk:
         return float(self.best[index] + side * inside)
 
     def fill(self, wanted: int) -> None:
-        """Draw points on the border of the region until there are `wanted` members, or many draws failed.
+        """Draw points inside the region until there are `wanted` members, or too many draws failed.
 
         Raises
         ------
@@ -102,21 +102,26 @@ class Walk:
             direction = self._rng.standard_normal(len(self.best))
             unit = direction / np.linalg.norm(direction)
             step = self._axes @ (unit * np.sqrt(self.delta / self._curvature))
-            self._keep(np.clip(self.best + step, 0, 1), held=None)
+            # The region is a parabola's only roughly: where the border is not inside, half the way may be.
+            any(self._inside(np.clip(self.best + share * step, 0, 1)) for share in (1.0, 0.5, 0.25))
 
     def _reaches(self, index: int, distance: float) -> bool:
         start = self.best.copy()
         start[index] = np.clip(start[index] + distance, 0, 1)
         linear = self._residuals + self._jacobian @ (start - self.best)
         others = [other for other in range(len(start)) if other != index]
-        return self._keep(newton_step(start, linear, self._jacobian, others), held=index)
-
-    def _keep(self, point: Array, held: int | None) -> bool:
+        point = newton_step(start, linear, self._jacobian, others)
         enough = self.cost + self.delta
-        point, cost = descend(self._objective, point, self._jacobian, held=held, enough=enough)
+        return self._keep(*descend(self._objective, point, self._jacobian, held=index, enough=enough))
+
+    def _inside(self, point: Array) -> bool:
+        residuals = self._objective.residuals([point])[0]
+        return self._keep(point, float(residuals @ residuals))
+
+    def _keep(self, point: Array, cost: float) -> bool:
         if cost < self.cost - NOT_ARRIVED * self.delta:
             raise LowerPoint(point, cost)
-        if cost > enough:
+        if cost > self.cost + self.delta:
             return False
         self.members.append(point)
         return True
