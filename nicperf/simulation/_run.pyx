@@ -174,6 +174,12 @@ cdef class Simulation:
             (<VelocityHost>host).frames = self.frames
             _configure(host, spec, workload)
 
+    def __del__(self):
+        # The hosts know each other: without this their memory would wait for the garbage collector.
+        if self.remote is not None:         # assembly may have failed before
+            self.local.peer = None
+            self.remote.peer = None
+
     def __dealloc__(self):
         free(self.q)
         free(self.frames)
