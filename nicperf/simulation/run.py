@@ -71,7 +71,7 @@ class Run:
     @property
     def measured_s(self) -> float:
         """Simulated seconds measured: `duration_s` of the scenario, or less if its stopping rule ended it."""
-        return self.scenario.duration_s * ((len(self.rows) - 1) / self.scenario.slices)
+        return measured_s(self.scenario, self.rows)
 
     @cached_property
     def half_width_percent(self) -> float:
@@ -80,10 +80,7 @@ class Run:
         By batch means over the slices (`nicperf.simulation.stopping`), with the confidence of the scenario's
         stopping rule; 95 % without one.
         """
-        slices = received_bytes(self.rows)
-        stopping = self.scenario.stopping
-        width = half_width(slices, stopping.confidence if stopping else 0.95)
-        return 100 * width / float(slices.mean()) if slices.any() else math.nan
+        return half_width_percent(self.scenario, self.rows)
 
     @cached_property
     def data_frames(self) -> int:
@@ -220,6 +217,18 @@ class Run:
 #: Relative step of an elasticity: large against the noise of a run, small against the distance to the next
 #: limit.
 _STEP = 0.05
+
+
+def measured_s(sc: Scenario, rows: np.ndarray) -> float:
+    """Simulated seconds that the rows of a run span: see `Run.measured_s`."""
+    return sc.duration_s * ((len(rows) - 1) / sc.slices)
+
+
+def half_width_percent(sc: Scenario, rows: np.ndarray) -> float:
+    """How well the rows of a run tell the throughput: see `Run.half_width_percent`."""
+    slices = received_bytes(rows)
+    width = half_width(slices, sc.stopping.confidence if sc.stopping else 0.95)
+    return 100 * width / float(slices.mean()) if slices.any() else math.nan
 
 
 def execute(sc: Scenario, local: Any, remote: Any, seed: int) -> tuple[np.ndarray, np.ndarray]:
