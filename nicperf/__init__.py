@@ -13,6 +13,7 @@ _HOME = {
     "parameters": "nicperf.simulation",
     "parse": "nicperf.parsers",
     "simulate": "nicperf.simulation",
+    "sweep": "nicperf.experiments",
 }
 
 __all__ = ["__version__"]

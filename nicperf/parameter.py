@@ -43,13 +43,14 @@ class Parameter:
         return "choice" if self.choices else type(self.default).__name__
 
     def check(self, value: Any, place: str = "scenario") -> Any:
-        """Return `value` as the parameter's own type.
+        """Return `value`, a Python or numpy scalar, as the parameter's own type.
 
         Raises
         ------
         ScenarioError
             Wrong type, outside the bounds or not one of the choices.
         """
+        value = getattr(value, "item", lambda: value)()  # numpy scalars
         if isinstance(value, str) and self.kind != "choice":
             value = self._from_text(value, place)
         if self.choices:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from nicperf.errors import ScenarioError, closest
 from nicperf.experiments.config_reader import FOLDER, available, read
 from nicperf.experiments.experiment import Experiment
+from nicperf.experiments.sweep import sweep
 
-__all__ = ["Experiment", "experiment", "experiments"]
+__all__ = ["Experiment", "experiment", "experiments", "sweep"]
 
 
 def experiments() -> list[str]:

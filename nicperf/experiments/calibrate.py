@@ -12,7 +12,7 @@ from nicperf.experiments.fit import Fit
 from nicperf.experiments.identify import Identification, identify
 from nicperf.experiments.objective import Objective
 from nicperf.experiments.predict import Predictor
-from nicperf.experiments.progress import bar
+from nicperf.progress import bar
 from nicperf.experiments.space import Array
 from nicperf.experiments.walk import LowerPoint
 

@@ -16,7 +16,7 @@ from nicperf.experiments.fit import Fit, read_fit, write_fit
 from nicperf.experiments.ledger import ledger
 from nicperf.experiments.model import Model
 from nicperf.experiments.predict import Predictor, Vector
-from nicperf.experiments.progress import bar
+from nicperf.progress import bar
 from nicperf.experiments.scenario import check_config, check_setting, settings
 from nicperf.experiments.validate import Validation, summarise
 from nicperf.experiments.verdicts import changed_verdicts, write_verdicts

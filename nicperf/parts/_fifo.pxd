@@ -1,6 +1,6 @@
 """A bounded first-in first-out queue of small integers, such as frame indices."""
 from libc.stdint cimport int32_t
-from libc.stdlib cimport calloc
+from libc.stdlib cimport malloc
 
 cdef struct fifo_t:
     int32_t* item
@@ -14,7 +14,7 @@ cdef inline int fifo_alloc(fifo_t* f, int32_t at_least) noexcept nogil:
     cdef int32_t size = 1
     while size < at_least:
         size *= 2
-    f.item = <int32_t*>calloc(size, sizeof(int32_t))
+    f.item = <int32_t*>malloc(size * sizeof(int32_t))    # room for the worst case, of which a run touches little: not cleared
     f.mask = size - 1
     f.head = 0
     f.count = 0

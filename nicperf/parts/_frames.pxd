@@ -21,28 +21,33 @@ cdef struct frame_t:
 
 cdef struct frames_t:
     frame_t frame[FRAME_POOL]
-    int32_t free[FRAME_POOL]
+    int32_t free[FRAME_POOL]            # frames given back, last in first out
     int32_t n_free
+    int32_t n_fresh                     # frames taken at least once; the memory of the others is never touched
     int64_t allocated                   # statistics
     int64_t freed
 
 
 cdef inline void frames_init(frames_t* f) noexcept nogil:
-    cdef int32_t i
-    f.n_free = FRAME_POOL
+    f.n_free = 0
+    f.n_fresh = 0
     f.allocated = 0
     f.freed = 0
-    for i in range(FRAME_POOL):
-        f.free[i] = FRAME_POOL - 1 - i
 
 
 cdef inline int32_t frames_take(frames_t* f) noexcept nogil:
     """Index of a fresh frame, or -1 when the pool is exhausted."""
-    if f.n_free == 0:
+    cdef int32_t i
+    if f.n_free:
+        f.n_free -= 1
+        i = f.free[f.n_free]
+    elif f.n_fresh < FRAME_POOL:
+        i = f.n_fresh
+        f.n_fresh += 1
+    else:
         return -1
-    f.n_free -= 1
     f.allocated += 1
-    return f.free[f.n_free]
+    return i
 
 
 cdef inline void frames_give(frames_t* f, int32_t i) noexcept nogil:

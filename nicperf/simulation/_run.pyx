@@ -140,7 +140,7 @@ cdef int _configure(VelocityHost h, object spec, str workload) except -1:
 
 
 cdef class Simulation:
-    """Two assembled hosts; `run` may be called once.
+    """Two assembled hosts; `run` may be called once, `extend` after it.
 
     Parameters
     ----------
@@ -173,6 +173,12 @@ cdef class Simulation:
             (<VelocityHost>host).q = self.q
             (<VelocityHost>host).frames = self.frames
             _configure(host, spec, workload)
+
+    def __del__(self):
+        # The hosts know each other: without this their memory would wait for the garbage collector.
+        if self.remote is not None:         # assembly may have failed before
+            self.local.peer = None
+            self.remote.peer = None
 
     def __dealloc__(self):
         free(self.q)
@@ -253,6 +259,17 @@ cdef class Simulation:
         row[7] = h.ledger.open_ps + server_owed_ps(self.q, &h.cpu)
         row[8] = server_owed_ps(self.q, &h.dma)
 
+    cdef int _slices(self, int64_t slice_ps, int64_t[:, :, ::1] out, int64_t[:, ::1] record, uint64_t[:, ::1] histogram) except -1 nogil:
+        cdef int32_t i, b
+        for i in range(<int32_t>out.shape[0]):
+            self._advance(self.q.now_ps + slice_ps, record)
+            self._snapshot(self.local, &out[i, 0, 0])
+            self._snapshot(self.remote, &out[i, 1, 0])
+        for b in range(LATENCY_BUCKETS):
+            histogram[0, b] = self.local.latency[b]
+            histogram[1, b] = self.remote.latency[b]
+        return 0
+
     def run(self, int64_t warmup_ps, int64_t slice_ps, int slices, int trace_events=0):
         """Execute the warm-up and `slices` slices.
 
@@ -267,25 +284,38 @@ cdef class Simulation:
             host's queues, as in `QUEUE_NAMES`.
         """
         rows = np.empty((slices + 1, 2, ROW), dtype=np.int64)
-        latency = np.zeros((2, LATENCY_BUCKETS), dtype=np.uint64)
+        latency = np.empty((2, LATENCY_BUCKETS), dtype=np.uint64)
         trace = np.empty((trace_events, 2 + 2 * QUEUES), dtype=np.int64)
         cdef int64_t[:, :, ::1] out = rows
         cdef int64_t[:, ::1] record = trace
-        cdef int32_t i, b
         cdef uint64_t[:, ::1] histogram = latency
+        cdef int32_t b
         with nogil:
             self.local.socket.start(self.local)
             server_dispatch(self.q, &self.local.cpu)
             self.remote.socket.start(self.remote)
-            for i in range(slices + 1):
-                self._advance(warmup_ps + i * slice_ps, record)
-                if i == 0:
-                    for b in range(LATENCY_BUCKETS):
-                        self.local.latency[b] = 0
-                        self.remote.latency[b] = 0
-                self._snapshot(self.local, &out[i, 0, 0])
-                self._snapshot(self.remote, &out[i, 1, 0])
+            self._slices(warmup_ps, out[:1], record, histogram)
             for b in range(LATENCY_BUCKETS):
-                histogram[0, b] = self.local.latency[b]
-                histogram[1, b] = self.remote.latency[b]
+                self.local.latency[b] = 0
+                self.remote.latency[b] = 0
+            self._slices(slice_ps, out[1:], record, histogram)
         return rows, latency, trace[: min(trace_events, self.events)]
+
+    def extend(self, int64_t slice_ps, int slices):
+        """Execute further slices after `run`.
+
+        Returns
+        -------
+        rows : int64 array, shape (slices, 2, ROW)
+            As of `run`, at the end of each further slice.
+        latency : uint64 array, shape (2, LATENCY_BUCKETS)
+            As of `run`, since the warm-up.
+        """
+        rows = np.empty((slices, 2, ROW), dtype=np.int64)
+        latency = np.empty((2, LATENCY_BUCKETS), dtype=np.uint64)
+        cdef int64_t[:, :, ::1] out = rows
+        cdef int64_t[:, ::1] record = np.empty((0, 2 + 2 * QUEUES), dtype=np.int64)
+        cdef uint64_t[:, ::1] histogram = latency
+        with nogil:
+            self._slices(slice_ps, out, record, histogram)
+        return rows, latency

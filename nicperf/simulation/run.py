@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,26 +12,13 @@ import numpy as np
 
 from nicperf.engine.ledger import CONTEXTS, OPERATIONS
 from nicperf.parts.bus import USES
-from nicperf.simulation._run import WIDTHS, Simulation
+from nicperf.simulation._run import Simulation
 from nicperf.simulation.scenario import SIDES, Scenario, host_spec, scenario
+from nicperf.simulation.stopping import half_width, pauses
+from nicperf.simulation.summary import DEVICE_COUNTERS, HOST_COUNTERS, block_of, received_bytes, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Columns of the snapshot rows, in the order of the structs in _host.pxd and _velocity.pxd.
-HOST_COUNTERS = tuple(
-    """
-    interrupts polls softirqs wakeups tx_frames rx_frames qdisc_drops backlog_drops reassembly_drops
-    socket_drops tx_stops tx_wakes retransmits sent_bytes received_bytes messages
-    acks_sent acks_received window_updates delivered latency_ps
-    """.split()
-)
-DEVICE_COUNTERS = tuple(
-    """
-    doorbells linearized copybreaks tx_completions tx_timer_fires rx_timer_fires tx_threshold_fires
-    rx_threshold_fires rx_fifo_drops pauses rx_ring_empty refills wire_bytes wire_busy_ps gap_ps
-    """.split()
-)
 
 #: What an elasticity speeds up, one at a time: resource -> (parameter, is it a speed).
 RESOURCES = {
@@ -72,18 +60,27 @@ class Run:
 
     def _slices(self, name: str, side: int) -> np.ndarray:
         """Change of one block of counters per slice, shape (slices, width)."""
-        start = 0
-        for block, width in WIDTHS.items():
-            if block == name:
-                return np.diff(self.rows[:, side, start : start + width], axis=0)
-            start += width
-        raise KeyError(name)
+        return np.diff(block_of(self.rows[:, side], name), axis=0)
 
     def _host(self, side: int, counter: str) -> int:
         return int(self._block("host", side)[HOST_COUNTERS.index(counter)])
 
     def _device(self, side: int, counter: str) -> int:
         return int(self._block("device", side)[DEVICE_COUNTERS.index(counter)])
+
+    @property
+    def measured_s(self) -> float:
+        """Simulated seconds measured: `duration_s` of the scenario, or less if its stopping rule ended it."""
+        return measured_s(self.scenario, self.rows)
+
+    @cached_property
+    def half_width_percent(self) -> float:
+        """Half width of the throughput's confidence interval, in percent of the throughput.
+
+        By batch means over the slices (`nicperf.simulation.stopping`), with the confidence of the scenario's
+        stopping rule; 95 % without one.
+        """
+        return half_width_percent(self.scenario, self.rows)
 
     @cached_property
     def data_frames(self) -> int:
@@ -92,30 +89,9 @@ class Run:
 
     @cached_property
     def summary(self) -> dict[str, float]:
-        """Headline figures, per second of simulated time.
-
-        ``throughput_mbit_s`` is what reached the receiving socket, ``sent_mbit_s`` what the sending one took;
-        service demand is netperf's: busy microseconds per 1024 bytes received.
-        """
-        seconds = self.scenario.duration_s
-        out: dict[str, float] = {}
-        received = self._host(1, "received_bytes")
-        out["throughput_mbit_s"] = received * 8e-6 / seconds
-        out["sent_mbit_s"] = self._host(0, "sent_bytes") * 8e-6 / seconds
-        for i, side in enumerate(SIDES):
-            busy_s = float(self._block("other", i)[: len(CONTEXTS)].sum()) * 1e-12
-            out[f"cpu_percent_{side}"] = 100 * busy_s / seconds
-            out[f"service_demand_us_per_kb_{side}"] = (
-                busy_s * 1e6 / (received / 1024) if received else float("nan")
-            )
-            out[f"interrupts_per_s_{side}"] = self._host(i, "interrupts") / seconds
-            out[f"bus_percent_{side}"] = (
-                100 * float(self._block("bus", i)[: len(USES)].sum()) * 1e-12 / seconds
-            )
-            out[f"dma_gap_percent_{side}"] = 100 * self._device(i, "gap_ps") * 1e-12 / seconds
-        out["frames_per_s"] = self.data_frames / seconds
-        out["wire_percent"] = 100 * self._device(0, "wire_busy_ps") * 1e-12 / seconds
-        return out
+        """Headline figures, per second of simulated time: see `nicperf.simulation.summary.summarise`."""
+        figures = summarise(self.rows[-1] - self.rows[0], self.measured_s)
+        return {name: float(value) for name, value in figures.items()}
 
     @cached_property
     def counters(self) -> pd.DataFrame:
@@ -160,10 +136,10 @@ class Run:
         import pandas as pd
 
         rows = []
-        total_ps = self.scenario.duration_s * 1e12
+        total_ps = self.measured_s * 1e12
         for i, side in enumerate(SIDES):
-            block = self._block("bus", i)
-            for use, ps, n in zip(USES, block[: len(USES)], block[len(USES) :], strict=True):
+            uses = self._block("bus", i)
+            for use, ps, n in zip(USES, uses[: len(USES)], uses[len(USES) :], strict=True):
                 rows.append((side, use, int(n), ps / 1000 / max(self.data_frames, 1), ps / total_ps))
             gap_ps = self._device(i, "gap_ps")
             rows.append((side, "dma_set_up", 0, gap_ps / 1000 / max(self.data_frames, 1), gap_ps / total_ps))
@@ -174,11 +150,10 @@ class Run:
         """One row per slice: t_s (its end), throughput_mbit_s, and cpu_percent, interrupts_per_s by side."""
         import pandas as pd
 
-        n = self.scenario.slices
-        step_s = self.scenario.duration_s / n
+        n = len(self.rows) - 1
+        step_s = self.measured_s / n
         data: dict[str, Any] = {"t_s": step_s * np.arange(1, n + 1)}
-        received = self._slices("host", 1)[:, HOST_COUNTERS.index("received_bytes")]
-        data["throughput_mbit_s"] = received * 8e-6 / step_s
+        data["throughput_mbit_s"] = received_bytes(self.rows) * 8e-6 / step_s
         for i, side in enumerate(SIDES):
             data[f"cpu_percent_{side}"] = (
                 self._slices("other", i)[:, : len(CONTEXTS)].sum(axis=1) * 1e-10 / step_s
@@ -226,8 +201,7 @@ class Run:
         other = simulate_scenario(
             scenario(
                 self.scenario.driver, self.scenario.workload, params, seed=self.scenario.seed,
-                duration_s=self.scenario.duration_s, warmup_s=self.scenario.warmup_s,
-                slices=self.scenario.slices,
+                duration_s=self.measured_s, warmup_s=self.scenario.warmup_s, slices=len(self.rows) - 1,
             )
         )  # fmt: skip
         base = self.summary["throughput_mbit_s"]
@@ -245,12 +219,41 @@ class Run:
 _STEP = 0.05
 
 
+def measured_s(sc: Scenario, rows: np.ndarray) -> float:
+    """Simulated seconds that the rows of a run span: see `Run.measured_s`."""
+    return sc.duration_s * ((len(rows) - 1) / sc.slices)
+
+
+def half_width_percent(sc: Scenario, rows: np.ndarray) -> float:
+    """How well the rows of a run tell the throughput: see `Run.half_width_percent`."""
+    slices = received_bytes(rows)
+    width = half_width(slices, sc.stopping.confidence if sc.stopping else 0.95)
+    return 100 * width / float(slices.mean()) if slices.any() else math.nan
+
+
+def execute(sc: Scenario, local: Any, remote: Any, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Execute a checked scenario; its hosts (`host_spec`) and seed are given apart, as a sweep varies them.
+
+    Returns
+    -------
+    rows, latency : array
+        As `Run` holds them.
+    """
+    simulation = Simulation(local, remote, sc.workload, seed)
+    slice_ps = round(sc.duration_s * 1e12 / sc.slices)
+    first, *later = pauses(sc.slices) if sc.stopping else [sc.slices]
+    rows, latency, _ = simulation.run(round(sc.warmup_s * 1e12), slice_ps, first)
+    for n in later:
+        if sc.stopping and sc.stopping.satisfied(received_bytes(rows)):
+            break
+        more, latency = simulation.extend(slice_ps, n + 1 - len(rows))
+        rows = np.concatenate([rows, more])
+    return rows, latency
+
+
 def simulate_scenario(sc: Scenario) -> Run:
     """Execute a checked scenario."""
-    simulation = Simulation(host_spec(sc, "local"), host_spec(sc, "remote"), sc.workload, sc.seed)
-    slice_ps = round(sc.duration_s * 1e12 / sc.slices)
-    rows, latency, _ = simulation.run(round(sc.warmup_s * 1e12), slice_ps, sc.slices)
-    return Run(sc, rows, latency)
+    return Run(sc, *execute(sc, host_spec(sc, "local"), host_spec(sc, "remote"), sc.seed))
 
 
 def simulate(
@@ -261,7 +264,9 @@ def simulate(
     seed: int = 0,
     duration_s: float = 0.25,
     warmup_s: float = 0.05,
-    slices: int = 10,
+    slices: int | None = None,
+    stop_width: float | None = None,
+    confidence: float = 0.95,
 ) -> Run:
     """Run one scenario from its dotted parameters.
 
@@ -276,8 +281,15 @@ def simulate(
         Seed of all random streams.
     duration_s, warmup_s : float
         Simulated seconds measured, and discarded before.
-    slices : int
-        Rows of the timeline.
+    slices : int, optional
+        Rows of the timeline, equal parts of `duration_s`: 10, or 1000 with `stop_width`.
+    stop_width : float, optional
+        End the run before `duration_s` once the confidence interval of the throughput reaches no further
+        than this to either side, relative to the throughput: 0.005 is 0.5 %. By batch means over the slices;
+        the rule and its limits stand in `nicperf.simulation.stopping`. `Run.half_width_percent` tells what
+        was reached, `Run.measured_s` what it took.
+    confidence : float
+        Of that interval.
 
     Returns
     -------
@@ -295,5 +307,15 @@ def simulate(
     True
     """
     return simulate_scenario(
-        scenario(driver, workload, params, seed=seed, duration_s=duration_s, warmup_s=warmup_s, slices=slices)
+        scenario(
+            driver,
+            workload,
+            params,
+            seed=seed,
+            duration_s=duration_s,
+            warmup_s=warmup_s,
+            slices=slices,
+            stop_width=stop_width,
+            confidence=confidence,
+        )
     )

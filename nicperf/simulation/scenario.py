@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from nicperf.drivers.velocity import VelocityDriver, VelocityNic
 from nicperf.errors import ScenarioError, closest
@@ -14,6 +16,7 @@ from nicperf.parameter import Parameter, parameters_of
 from nicperf.parts.bus import ParallelBus
 from nicperf.parts.cpu import Cpu, Memory
 from nicperf.parts.wire import Wire
+from nicperf.simulation.stopping import StoppingRule
 from nicperf.stack.costs import Sockets, Stack, Workload
 
 WORKLOADS = ("udp_stream", "tcp_stream", "tcp_sendfile")
@@ -84,6 +87,8 @@ class Scenario:
         Simulated time before and during the measurement.
     slices : int
         Rows of the timeline.
+    stopping : StoppingRule, optional
+        What may end the run before `duration_s`.
     """
 
     driver: str
@@ -93,6 +98,7 @@ class Scenario:
     warmup_s: float
     duration_s: float
     slices: int
+    stopping: StoppingRule | None = None
 
     def host(self, side: str) -> dict[str, Any]:
         """The part dataclasses of one side, by group."""
@@ -113,7 +119,9 @@ def scenario(
     seed: int = 0,
     duration_s: float = 0.25,
     warmup_s: float = 0.05,
-    slices: int = 10,
+    slices: int | None = None,
+    stop_width: float | None = None,
+    confidence: float = 0.95,
 ) -> Scenario:
     """Check names and values and return the scenario.
 
@@ -123,13 +131,15 @@ def scenario(
     params : mapping
         Dotted name -> value. A plain name sets both hosts; ``local.`` or ``remote.`` before it sets one and
         wins.
+    seed, duration_s, warmup_s, slices, stop_width, confidence
+        As for `nicperf.simulation.simulate`.
 
     Raises
     ------
     ScenarioError
         Unknown name (close names are suggested), wrong type or a value out of range.
     """
-    known = parameters(driver)
+    settings = check_settings(driver, params or {})
     if workload not in WORKLOADS:
         raise ScenarioError(
             "unknown workload",
@@ -138,39 +148,79 @@ def scenario(
             value=workload,
             cure=closest(workload, WORKLOADS),
         )
-    for field, value in (("duration_s", duration_s), ("warmup_s", warmup_s)):
-        if not 0 <= value <= 3600:
+    check_together(workload, {**defaults(driver), **settings})
+    for field, value, least in (("duration_s", duration_s, 1e-6), ("warmup_s", warmup_s, 0)):
+        if not least <= value <= 3600:
             raise ScenarioError(
-                "out of range", place="scenario", field=field, value=value, cure="use 0..3600 s"
+                "out of range", place="scenario", field=field, value=value, cure=f"use {least:g}..3600 s"
             )
+    if slices is None:
+        slices = 1000 if stop_width else 10
     if slices < 1:
         raise ScenarioError(
             "out of range", place="scenario", field="slices", value=slices, cure="use 1 or more"
         )
+    stopping = None if stop_width is None else StoppingRule(stop_width, confidence).check(slices)
+    return Scenario(
+        driver,
+        workload,
+        tuple(sorted(settings.items())),
+        check_seed(seed),
+        warmup_s,
+        duration_s,
+        slices,
+        stopping,
+    )
+
+
+def check_settings(driver: str, params: Mapping[str, Any], place: str = "scenario") -> dict[str, Any]:
+    """Check each setting and spell out its side.
+
+    Returns
+    -------
+    dict
+        Full dotted name -> value in the parameter's own type. A plain name gives two entries; one with a side
+        wins over it.
+
+    Raises
+    ------
+    ScenarioError
+        Unknown driver or name (close names are suggested), wrong type or a value out of range.
+    """
+    known = parameters(driver)
     plain: dict[str, Any] = {}
     sided: dict[str, Any] = {}
-    for name, value in (params or {}).items():
+    for name, value in params.items():
         side, rest = split_side(name)
         if rest not in known:
             raise ScenarioError(
-                "unknown parameter", place="scenario", field=name, value=value, cure=closest(rest, known)
+                "unknown parameter", place=place, field=name, value=value, cure=closest(rest, known)
             )
-        checked = known[rest].check(value)
+        checked = known[rest].check(value, place)
         if side:
             sided[name] = checked
         else:
             plain |= {f"{s}.{rest}": checked for s in SIDES}
-    settings = {**plain, **sided}
-    _check_together(
-        workload, {**{f"{s}.{n}": p.default for s in SIDES for n, p in known.items()}, **settings}
-    )
-    return Scenario(
-        driver, workload, tuple(sorted(settings.items())), int(seed), warmup_s, duration_s, slices
-    )
+    return {**plain, **sided}
 
 
-def _check_together(workload: str, value: Mapping[str, Any]) -> None:
-    """Refuse settings that are allowed one by one but not together."""
+@cache
+def defaults(driver: str) -> Mapping[str, Any]:
+    """What holds unless a scenario says otherwise, by full dotted name."""
+    return MappingProxyType({f"{s}.{n}": p.default for s in SIDES for n, p in parameters(driver).items()})
+
+
+def check_seed(seed: Any, place: str = "scenario") -> int:
+    """Return a seed that the random streams accept."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise ScenarioError(
+            "not a seed", place=place, field="seed", value=seed, cure="use a whole number from 0 on"
+        )
+    return int(seed)
+
+
+def check_together(workload: str, value: Mapping[str, Any]) -> None:
+    """Refuse settings that are allowed one by one but not together; `value` holds all full dotted names."""
     for name in ("wire.rate_mbit_s", "wire.mtu_bytes", "workload.message_bytes"):
         if value[f"local.{name}"] != value[f"remote.{name}"]:
             raise ScenarioError(
@@ -190,7 +240,6 @@ def _check_together(workload: str, value: Mapping[str, Any]) -> None:
         )
 
 
-def host_spec(sc: Scenario, side: str) -> Any:
+def host_spec(sc: Scenario, side: str) -> SimpleNamespace:
     """The host as an object with one attribute per group, for the compiled run."""
-    parts = sc.host(side)
-    return dataclasses.make_dataclass("HostSpec", list(parts))(**parts)
+    return SimpleNamespace(**sc.host(side))

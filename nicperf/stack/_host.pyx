@@ -1,6 +1,6 @@
 """The host: contexts of the CPU, the softirq loop and the device queue."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport free, malloc
 from nicperf.engine._ledger cimport OP_NETIF_RX, OP_QDISC, OP_SOFTIRQ, OP_VARIATION, PROCESS, SOFT_IRQ, ledger_charge
 from nicperf.engine._queue cimport queue_clear
 from nicperf.engine._random cimport random_init, random_next
@@ -48,7 +48,7 @@ cdef class Host:
     """One end of the link. `event` is the only entry; every job's effects happen when the job ends."""
 
     def __cinit__(self, *args, **kwargs):
-        self.qdisc = <packet_t*>calloc(QDISC_ROOM, sizeof(packet_t))
+        self.qdisc = <packet_t*>malloc(QDISC_ROOM * sizeof(packet_t))
         if self.qdisc == NULL or fifo_alloc(&self.backlog, QDISC_ROOM) < 0:
             raise MemoryError
 
