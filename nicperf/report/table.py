@@ -17,7 +17,7 @@ import pandas as pd
 from nicperf.charts import labels
 
 MARKS = {"reproduced": "✓", "direction only": "↗", "not reproduced": "✗", "cannot tell": "?"}
-WORDS = {"held_out": "held out", True: "yes", False: "no"}
+WORDS = {"held_out": "held&nbsp;out", True: "yes", False: "no"}
 SCROLLED = 16
 PROSE = 48
 # JupyterLab sets every cell to the right, other viewers to the left.

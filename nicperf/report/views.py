@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
 
+BOUNDS = ("wire_ceiling", "littles_law")
+
+
 class Tables(tuple[Table, ...]):
     """Tables shown one below the other."""
 
@@ -55,8 +58,9 @@ def figures(exp: Experiment | str) -> Tables:
 def claims(exp: Experiment | str) -> Table:
     """Claims of the thread in our own words, and what would refute each."""
     frame = published.claims(_slug(exp))
-    columns = {"statement": "claim", "place": "where", "figures": "rests on", "refuted_by": "refuted by"}
-    return Table(frame[list(columns)], titles=columns)
+    frame["rests on"] = [f"{len(ids)} figures" if ids else None for ids in frame["figures"]]
+    titles = {"statement": "claim", "place": "where", "refuted_by": "refuted by"}
+    return Table(frame[["statement", "place", "rests on", "refuted_by"]], titles=titles)
 
 
 def consistency(exp: Experiment | str) -> Tables:
@@ -76,9 +80,11 @@ def consistency(exp: Experiment | str) -> Tables:
     summary = frame.groupby("check", sort=False).agg(
         checks=("verdict", "size"),
         consistent=("verdict", lambda v: int((v == "consistent").sum())),
-        largest_error_percent=("error_percent", lambda e: e.abs().max()),
+        largest=("error_percent", lambda e: e.abs().max()),
     )
-    tables = [Table(summary.reset_index(), "Checks by kind")]
+    # Of an upper bound the distance is no error.
+    summary.loc[summary.index.isin(BOUNDS), "largest"] = float("nan")
+    tables = [Table(summary.reset_index(), "Checks by kind", {"largest": "largest error (%)"})]
     if not good.all():
         tables.append(Table(frame[~good], f"What does not add up ({(~good).sum()} rows)"))
     tables.append(Table(frame[good].drop(columns="why"), f"What adds up ({good.sum()} rows)", folded=True))
