@@ -7,7 +7,7 @@ from nicperf.experiments.config_reader import FOLDER, available, read
 from nicperf.experiments.experiment import Experiment
 from nicperf.experiments.sweep import sweep
 
-__all__ = ["Experiment", "experiment", "experiments", "sweep"]
+__all__ = ["Experiment", "available", "experiment", "experiments", "sweep"]
 
 
 def experiments() -> list[str]:

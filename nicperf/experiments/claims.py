@@ -12,14 +12,15 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
 from nicperf.errors import DataError
+from nicperf.experiments.config import ExperimentConfig
 from nicperf.experiments.predict import Predictor, Row, Ticker, Vector
-from nicperf.stats.verdict import CANNOT_TELL, NOT_REPRODUCED, REPRODUCED, Judgement
+from nicperf.stats.verdict import CANNOT_TELL, NOT_REPRODUCED, REPRODUCED
 
 _TERM = r"(?:([\d.]+)\s*\*\s*)?([\w+]+)\.(\w+)\.(\w+)\.(\w+)"
 _CHECK = re.compile(rf"\s*{_TERM}\s*([<>~])\s*{_TERM}\s*")
@@ -66,14 +67,20 @@ def read_check(text: str, place: str) -> Check:
 
 
 def judge_claims(
-    claims: pd.DataFrame, predictor: Predictor, vectors: Sequence[Vector], tick: Ticker | None = None
+    claims: pd.DataFrame,
+    figures: pd.DataFrame,
+    predictor: Predictor,
+    vectors: Sequence[Vector],
+    tick: Ticker | None = None,
 ) -> pd.DataFrame:
     """Give each claim a verdict.
 
     Parameters
     ----------
     claims : DataFrame
-        id and, where the model can say something, checks (list of str).
+        id, checks (sequence of str, empty where the model can say nothing).
+    figures : DataFrame
+        Published rows; they do not count for the verdict, the reason names them beside the prediction.
     predictor : Predictor
         Of the experiment.
     vectors : sequence of mapping
@@ -87,35 +94,47 @@ def judge_claims(
         id, verdict, why. *Reproduced* when every check holds for every vector, *not reproduced* when one
         holds for none, otherwise *cannot tell*: vectors that fit equally well then disagree.
     """
+    published = dict(zip(figures["id"], figures["value"].astype(float), strict=True))
+    slug = predictor.config.slug
+    checks = {
+        claim["id"]: [read_check(text, f"{slug}/claims.toml: {claim['id']}") for text in claim["checks"]]
+        for claim in claims.to_dict("records")
+    }
+    rows = [row for group in checks.values() for check in group for row in (check.left, check.right)]
+    columns = zip(*predictor.predict(rows, vectors, tick), strict=True)
+    values = dict(zip((row.id for row in rows), columns, strict=True))
     lines = []
-    for claim in claims.to_dict("records"):
-        texts = claim.get("checks")
-        place = f"{predictor.config.slug}/claims.toml: {claim['id']}"
-        checks = [read_check(text, place) for text in texts] if isinstance(texts, list | tuple) else []
-        judgement = _judge(checks, predictor, vectors, tick)
-        lines.append({"id": claim["id"], "verdict": judgement.verdict, "why": judgement.why})
+    for name, group in checks.items():
+        findings = [_finding(check, values, published, predictor.config) for check in group]
+        verdict, why = _verdict(findings)
+        lines.append({"id": name, "verdict": verdict, "why": why})
     return pd.DataFrame(lines, columns=["id", "verdict", "why"])
 
 
-def _judge(
-    checks: Sequence[Check], predictor: Predictor, vectors: Sequence[Vector], tick: Ticker | None
-) -> Judgement:
-    if not checks:
-        return Judgement(CANNOT_TELL, "The model has nothing to say about this claim.", math.nan)
-    sentences, shares = [], []
-    for check in checks:
-        table = predictor.predict([check.left, check.right], vectors, tick)
-        tolerance = predictor.config.tolerances.get(check.left.quantity, 0.0)
-        held = [check.holds(_known(a, check), _known(b, check), tolerance) for a, b in table]
-        shares.append(sum(held) / len(held))
-        left, right = table[0]
-        sentences.append(
-            f"{check.text}: {left:.5g} against {right:.5g}, holds for {shares[-1]:.0%} of vectors"
-        )
-    why = "; ".join(sentences) + "."
-    if min(shares) == 1:
-        return Judgement(REPRODUCED, why, math.nan)
-    return Judgement(NOT_REPRODUCED if min(shares) == 0 else CANNOT_TELL, why, math.nan)
+def _finding(
+    check: Check,
+    values: Mapping[str, Sequence[float | None]],
+    published: Mapping[str, float],
+    config: ExperimentConfig,
+) -> tuple[float, str]:
+    """Share of the vectors for which a check holds, and the sentence that says so."""
+    left, right = (_known(values[row.id], check) for row in (check.left, check.right))
+    tolerance = config.tolerances.get(check.left.quantity, 0.0)
+    held = [check.holds(a, b, tolerance) for a, b in zip(left, right, strict=True)]
+    share = sum(held) / len(held)
+    printed = [f"{published[row.id]:.5g}" for row in (check.left, check.right) if row.id in published]
+    beside = f" (published: {' and '.join(printed)})" if len(printed) == 2 else ""
+    numbers = f"predicted {left[0]:.5g} and {right[0]:.5g}{beside}"
+    return share, f"{check.text}: {numbers}, holds for {share:.0%} of the vectors."
+
+
+def _verdict(findings: Sequence[tuple[float, str]]) -> tuple[str, str]:
+    if not findings:
+        return CANNOT_TELL, "The model has nothing to say about this claim."
+    least, why = min(share for share, _ in findings), " ".join(sentence for _, sentence in findings)
+    if least == 1:
+        return REPRODUCED, why
+    return (NOT_REPRODUCED if least == 0 else CANNOT_TELL), why
 
 
 def _row(groups: Iterable[str | None]) -> Row:
@@ -123,7 +142,8 @@ def _row(groups: Iterable[str | None]) -> Row:
     return Row(".".join(names), *names)
 
 
-def _known(value: float | None, check: Check) -> float:
-    if value is None:
+def _known(values: Sequence[float | None], check: Check) -> list[float]:
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
         raise DataError("the model makes no statement about this figure", field="checks", value=check.text)
-    return value
+    return known

@@ -44,6 +44,8 @@ class Experiment:
     Attributes
     ----------
     slug, title : str
+    config, model, folder
+        As given.
     figures : DataFrame
         One row for each published figure.
     claims : DataFrame
@@ -64,8 +66,8 @@ class Experiment:
         self.title = config.title
         self.figures = figures
         self.claims = claims
-        self._model = model
-        self._folder = folder
+        self.model = model
+        self.folder = folder
         self._predictor = Predictor(config, model)
 
     def __repr__(self) -> str:
@@ -117,7 +119,7 @@ class Experiment:
         DataError
             There is none, or it was made from other assumptions or figures.
         """
-        path = self._folder / "fit.json"
+        path = self.folder / "fit.json"
         if not path.exists():
             raise DataError(
                 "this experiment has not been calibrated",
@@ -149,7 +151,7 @@ class Experiment:
         ScenarioError
             An unknown name, with close ones, or a value out of range.
         """
-        specs = self._model.parameters(self.config.driver)
+        specs = self.model.parameters(self.config.driver)
         chosen = self.config.workload(workload)
         place = f"{self.slug} {configuration} {workload}"
         changed = {name: check_setting(name, value, specs, place=place) for name, value in overrides.items()}
@@ -184,7 +186,7 @@ class Experiment:
         ScenarioError
             An unknown name, with close ones, or a value out of range.
         """
-        return self._model.simulate(seed=seed, **self.scenario(configuration, workload, **overrides))
+        return self.model.simulate(seed=seed, **self.scenario(configuration, workload, **overrides))
 
     def calibrate(self, *, write: bool = False, progress: bool = False) -> Fit:
         """Fit the free parameters to the rows of role ``fit``.
@@ -205,7 +207,7 @@ class Experiment:
 
         fit = calibrate(self._predictor, self._fit_rows, progress=progress)
         if write:
-            write_fit(fit, self._folder / "fit.json", self.config, self._fit_rows)
+            write_fit(fit, self.folder / "fit.json", self.config, self._fit_rows)
         self.fit = fit
         return fit
 
@@ -226,7 +228,7 @@ class Experiment:
         """
         with bar("ledger", progress) as tick:
             figures = ledger(self.figures, self._predictor, self._vectors, tick)
-            claims = judge_claims(self.claims, self._predictor, self._vectors, tick)
+            claims = judge_claims(self.claims, self.figures, self._predictor, self._vectors, tick)
         if self.config.free:
             self.fit.check_model(dict(zip(figures["id"], figures["predicted"], strict=True)))
         return pd.concat([figures, claims.assign(role="claim")], ignore_index=True)
@@ -244,11 +246,11 @@ class Experiment:
 
     def record_verdicts(self) -> Path:
         """Store the verdicts of the ledger as the ones that tests expect; returns the file."""
-        return write_verdicts(self.ledger(), self._folder / "verdicts.csv")
+        return write_verdicts(self.ledger(), self.folder / "verdicts.csv")
 
     def changed_verdicts(self) -> pd.DataFrame:
         """Verdicts that differ from the recorded ones: id, recorded, computed; empty when none does."""
-        return changed_verdicts(self.ledger(), self._folder / "verdicts.csv")
+        return changed_verdicts(self.ledger(), self.folder / "verdicts.csv")
 
     @property
     def _fit_rows(self) -> pd.DataFrame:

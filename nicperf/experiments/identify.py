@@ -48,9 +48,9 @@ def identify(objective: Objective, best: Array) -> Identification:
     """Explore the region in which the cost stays within delta of its value at `best`.
 
     A profile interval holds all values of one parameter for which the others can be re-fitted so that the
-    cost stays within delta. The points found on the way, and points drawn on the border of the region, are the
-    equally good set. A short re-fit may miss a point that a long one would reach, so an interval may come out
-    too narrow, never too wide.
+    cost stays within delta. The points found on the way, and points drawn inside the region, are the equally
+    good set. A short re-fit may miss a point that a long one would reach, so an interval may come out too
+    narrow, never too wide.
 
     Parameters
     ----------

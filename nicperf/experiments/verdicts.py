@@ -26,7 +26,7 @@ def read_verdicts(path: Path) -> pd.Series:
         The file is missing or holds a word that is no verdict.
     """
     if not path.exists():
-        raise DataError("no verdicts are recorded", place=path.name, cure="run `nicperf ledger --record`")
+        raise DataError("no verdicts are recorded", place=path.name, cure="run `nicperf ledger SLUG --write`")
     recorded = pd.read_csv(path, dtype=str)
     for line, verdict in enumerate(recorded["verdict"], start=2):
         if verdict not in VERDICTS:

@@ -173,5 +173,5 @@ def fit(config: ExperimentConfig, figures: pd.DataFrame) -> Fit:
 def stored_fit(experiment: Experiment, fit: Fit) -> Fit:
     """The same, stored in the folder of the experiment."""
     rows = experiment.figures[experiment.figures["role"] == "fit"]
-    write_fit(fit, experiment._folder / "fit.json", experiment.config, rows)
+    write_fit(fit, experiment.folder / "fit.json", experiment.config, rows)
     return fit

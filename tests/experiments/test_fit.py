@@ -13,7 +13,7 @@ from nicperf.experiments.experiment import Experiment
 def again(experiment, *, config=None, figures=None):
     config = experiment.config if config is None else config
     figures = experiment.figures if figures is None else figures
-    return Experiment(config, figures, experiment.claims, experiment._model, experiment._folder)
+    return Experiment(config, figures, experiment.claims, experiment.model, experiment.folder)
 
 
 def test_a_stored_fit_comes_back_whole(experiment, stored_fit):
@@ -56,27 +56,27 @@ def test_a_changed_fit_row_makes_it_stale_and_a_held_out_row_does_not(experiment
 
 
 def test_another_model_is_noticed(experiment, stored_fit, monkeypatch):
-    simulate = experiment._model.simulate
+    simulate = experiment.model.simulate
 
     def slower(**scenario):
         run = simulate(**scenario)
         run.summary["cpu_percent_remote"] *= 1.01
         return run
 
-    monkeypatch.setattr(experiment._model, "simulate", slower)
+    monkeypatch.setattr(experiment.model, "simulate", slower)
     with pytest.raises(DataError, match=r"the model has changed since the fit: .*remote\.cpu_percent"):
         again(experiment).ledger()
 
 
 @pytest.mark.parametrize("damage", ["{", '{"slug": "x"}', "[]"])
 def test_a_damaged_file_is_named(experiment, stored_fit, damage):
-    (experiment._folder / "fit.json").write_text(damage)
+    (experiment.folder / "fit.json").write_text(damage)
     with pytest.raises(DataError, match=r"fit\.json: this is not a stored fit.*nicperf calibrate"):
         _ = again(experiment).fit
 
 
 def test_the_file_says_what_made_it(experiment, stored_fit):
-    content = json.loads((experiment._folder / "fit.json").read_text())
+    content = json.loads((experiment.folder / "fit.json").read_text())
     assert content["made_from"].keys() == {"config", "figures"}
     assert {"python", "numpy", "scipy"} <= content["made_with"].keys()
-    assert [path.name for path in experiment._folder.iterdir()] == ["fit.json"]
+    assert [path.name for path in experiment.folder.iterdir()] == ["fit.json"]

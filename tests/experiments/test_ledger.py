@@ -14,7 +14,7 @@ from nicperf.experiments.ledger import COLUMNS
 def with_figure(experiment, row_id, factor):
     figures = experiment.figures.copy()
     figures.loc[figures["id"] == row_id, "value"] *= factor
-    return Experiment(experiment.config, figures, experiment.claims, experiment._model, experiment._folder)
+    return Experiment(experiment.config, figures, experiment.claims, experiment.model, experiment.folder)
 
 
 def line(frame, row_id):
@@ -55,13 +55,13 @@ def test_claims_are_judged(experiment, stored_fit):
         "slower": "not reproduced",
         "unsaid": "cannot tell",
     }
-    assert "holds for 100% of vectors" in claims.loc["faster", "why"]
+    assert "holds for 100% of the vectors" in claims.loc["faster", "why"]
 
 
 def test_a_claim_that_is_no_relation_is_named(experiment, stored_fit):
     claims = experiment.claims.copy()
     claims.at[0, "checks"] = ["quick is faster"]
-    broken = Experiment(experiment.config, experiment.figures, claims, experiment._model, experiment._folder)
+    broken = Experiment(experiment.config, experiment.figures, claims, experiment.model, experiment.folder)
     with pytest.raises(
         DataError, match=r"claims\.toml: faster: checks = 'quick is faster': this is no relation"
     ):
@@ -80,7 +80,7 @@ def test_recorded_verdicts_hold_until_something_moves(experiment, stored_fit):
 def test_a_moved_tolerance_is_noticed(experiment, stored_fit):
     """A tolerance belongs to what a fit was made from, so widening one refuses the stored fit."""
     wider = replace(experiment.config, tolerances={**experiment.config.tolerances, "cpu_percent": 0.2})
-    moved = Experiment(wider, experiment.figures, experiment.claims, experiment._model, experiment._folder)
+    moved = Experiment(wider, experiment.figures, experiment.claims, experiment.model, experiment.folder)
     with pytest.raises(DataError, match="the config changed"):
         moved.ledger()
 
