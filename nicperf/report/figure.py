@@ -24,14 +24,14 @@ def figure_html(spec: dict[str, Any]) -> str:
     Returns
     -------
     str
-        A `figure` labelled with the chart's description: title, specification (which the page's script draws)
-        and the data behind it as a table to unfold.
+        A `figure`: title, place labelled with the chart's description, specification (which the page's script
+        draws there) and the data behind it as a table to unfold.
     """
     drawn = json.dumps(on_page(spec), separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/")
     spoken = html.escape(spec.get("description", ""), quote=True)
     return (
-        f'<figure class="chart" aria-label="{spoken}">{_caption(spec.get("title", ""))}'
-        f'<div class="vega"><noscript>{spoken}</noscript></div>'
+        f'<figure class="chart">{_caption(spec.get("title", ""))}'
+        f'<div class="vega" aria-label="{spoken}"><noscript>{spoken}</noscript></div>'
         f'<script type="application/json">{drawn}</script>{data_tables(spec)}</figure>'
     )
 
