@@ -112,7 +112,13 @@ class Observed:
 
 
 def observe(
-    workload: str, params: Mapping[str, Any], duration_s: float = 0.002, *, slices: int = 4, seed: int = 0, events: int = 0
+    workload: str,
+    params: Mapping[str, Any],
+    duration_s: float = 0.002,
+    *,
+    slices: int = 4,
+    seed: int = 0,
+    events: int = 0,
 ) -> Observed:
     """Run a scenario without a warm-up; keep a snapshot at the end of each slice and the first `events` events."""
     sc = scenario("velocity", workload, params, seed=seed)
@@ -123,7 +129,10 @@ def observe(
         Snapshot(
             workload,
             i * slice_ps,
-            *(Side(spec, dict(zip(NAMES, map(int, row), strict=True))) for spec, row in zip(specs, rows[i], strict=True)),
+            *(
+                Side(spec, dict(zip(NAMES, map(int, row), strict=True)))
+                for spec, row in zip(specs, rows[i], strict=True)
+            ),
         )
         for i in range(slices + 1)
     ]

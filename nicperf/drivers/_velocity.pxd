@@ -52,7 +52,7 @@ cdef packed struct rx_descriptor_t:     # 16 bytes
 
 cdef struct velocity_params_t:
     int32_t tx_ring, rx_ring, copybreak_bytes, tx_fifo_bytes, rx_fifo_bytes
-    int64_t frame_gap_ps, buffer_gap_ps # DMA set-up of a frame, and of each buffer after the first
+    int64_t frame_gap_ps, buffer_gap_ps  # DMA set-up of a frame, and of each buffer after the first
     int64_t byte_ps, burst_ps           # one byte on the wire; one full burst on the bus
     int64_t xmit, xmit_buffer, tx_reap, rx_reap, rx_refill, poll
     bint napi, scatter_gather, pause, realign_via

@@ -6,7 +6,9 @@ from nicperf.engine._ledger cimport (
     OP_RX_REFILL, OP_SKB_ALLOC, OP_SKB_FREE, OP_TX_REAP, OP_XMIT, SOFT_IRQ, ledger_charge,
 )
 from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set
-from nicperf.engine._server cimport server_dispatch, server_extend, server_finish, server_has, server_init, server_left_ps, server_submit
+from nicperf.engine._server cimport (
+    server_dispatch, server_extend, server_finish, server_has, server_init, server_left_ps, server_submit,
+)
 from nicperf.parts._bus cimport (
     BUS_RX_DATA, BUS_RX_DESCRIPTOR, BUS_RX_WRITEBACK, BUS_TX_DATA, BUS_TX_DESCRIPTOR, BUS_TX_WRITEBACK, bus_mmio, bus_move,
 )
@@ -87,11 +89,13 @@ cdef class VelocityHost(Host):
     cdef int xmit_charge(self, int32_t context, const packet_t* p) except -1 nogil:
         cdef int32_t size[TX_BUFFERS]
         cdef int32_t n = self.buffers(p, size) if self.p.scatter_gather else 1
+        cdef int64_t copy_ps
         if self.set.gso and p.kind == TCP_DATA:
             ledger_charge(&self.ledger, context, OP_GSO, self.cost.gso_segment, 1)
             ledger_charge(&self.ledger, context, OP_SKB_ALLOC, self.cost.skb_alloc, 1)
         if n > TX_BUFFERS:
-            ledger_charge(&self.ledger, context, OP_LINEARIZE, self.cost.skb_alloc + <int64_t>(p.segment_bytes * self.cost.copy_cached), 1)
+            copy_ps = <int64_t>(p.segment_bytes * self.cost.copy_cached)
+            ledger_charge(&self.ledger, context, OP_LINEARIZE, self.cost.skb_alloc + copy_ps, 1)
             n = 1
         ledger_charge(&self.ledger, context, OP_XMIT, self.p.xmit + n * self.p.xmit_buffer, 1)
         ledger_charge(&self.ledger, context, OP_MMIO_WRITE, self.cost.mmio_write, 1)
@@ -209,6 +213,7 @@ cdef class VelocityHost(Host):
     cdef int wire_done(self) except -1 nogil:
         """The frame has left: write its status back, tell the interrupt logic, and let it arrive."""
         cdef int32_t frame = fifo_take(&self.tx_fifo)
+        cdef bint empty
         cdef tx_descriptor_t* d = &self.tx_ring[self.tx_written_back]
         cdef int64_t bus_ps = bus_move(&self.bus, BUS_TX_WRITEBACK, False, STATUS_BYTES, 0)
         self.wire_busy = False
@@ -219,7 +224,8 @@ cdef class VelocityHost(Host):
         self.tx_done += 1
         self.device_stats.tx_completions += 1
         self.tx_fifo_bytes -= self.frames.frame[frame].length_bytes
-        self.moderate(&self.tx_moderation, EVENT_TX_TIMER, ISR_TX, ISR_TX_SUPPRESSED, self.tx_free + self.tx_done == self.p.tx_ring)
+        empty = self.tx_free + self.tx_done == self.p.tx_ring
+        self.moderate(&self.tx_moderation, EVENT_TX_TIMER, ISR_TX, ISR_TX_SUPPRESSED, empty)
         self.peer.arrive(frame)
         self.wire_start()
         if not self.wire_busy:
@@ -242,13 +248,15 @@ cdef class VelocityHost(Host):
     cdef int dma_rx_start(self) except -1 nogil:
         cdef rx_descriptor_t* d = &self.rx_ring[self.rx_nic]
         cdef int64_t bus_ps
+        cdef int32_t length_bytes
         if server_has(&self.dma, DMA_RX) or self.rx_fifo.count == 0:
             return 0
         if self.rx_credit == 0 or not d.word0 & OWNED_BY_NIC:
             self.device_stats.rx_ring_empty += 1
             return 0
         bus_ps = bus_move(&self.bus, BUS_RX_DESCRIPTOR, True, sizeof(rx_descriptor_t), 0)
-        bus_ps += bus_move(&self.bus, BUS_RX_DATA, False, self.frames.frame[fifo_first(&self.rx_fifo)].length_bytes, self.rx_offset())
+        length_bytes = self.frames.frame[fifo_first(&self.rx_fifo)].length_bytes
+        bus_ps += bus_move(&self.bus, BUS_RX_DATA, False, length_bytes, self.rx_offset())
         bus_ps += bus_move(&self.bus, BUS_RX_WRITEBACK, False, STATUS_BYTES, 0)
         return self.dma_submit(DMA_RX, self.p.frame_gap_ps, bus_ps)
 
@@ -290,7 +298,9 @@ cdef class VelocityHost(Host):
 
     # interrupts ------------------------------------------------------------------------------------------------------
 
-    cdef int moderate(self, moderation_t* m, int32_t event, uint32_t plain, uint32_t suppressed, bint queue_empty) except -1 nogil:
+    cdef int moderate(
+        self, moderation_t* m, int32_t event, uint32_t plain, uint32_t suppressed, bint queue_empty
+    ) except -1 nogil:
         cdef int32_t what = moderation_event(m, queue_empty)
         if what == MODERATION_FIRE:
             if m.threshold:
@@ -357,13 +367,13 @@ cdef class VelocityHost(Host):
 
     cdef int serve_charge(self, int32_t context, int32_t most_rx, int32_t most_tx) except -1 nogil:
         """Charge the service of what is ready now; `serve_apply` does it when the job ends."""
-        cdef int32_t i, at, length_bytes, kept = 0
+        cdef int32_t _i, taken, at, length_bytes, kept = 0
         cdef int64_t copied = 0
         self.serve_rx = min(self.rx_done, most_rx)
         self.serve_tx = min(self.tx_done, most_tx)
         if self.serve_rx:
             at = self.rx_clean
-            for i in range(self.serve_rx):
+            for _i in range(self.serve_rx):
                 length_bytes = <int32_t>(self.rx_ring[at].word0 >> LENGTH_SHIFT & LENGTH_MASK)
                 at = ring_next(at, self.p.rx_ring)
                 if length_bytes < self.p.copybreak_bytes:
@@ -372,7 +382,8 @@ cdef class VelocityHost(Host):
             ledger_charge(&self.ledger, context, OP_RX_REAP, self.serve_rx * self.p.rx_reap, self.serve_rx)
             ledger_charge(&self.ledger, context, OP_SKB_ALLOC, self.serve_rx * self.cost.skb_alloc, self.serve_rx)
             if kept < self.serve_rx:
-                ledger_charge(&self.ledger, context, OP_RX_REFILL, (self.serve_rx - kept) * self.p.rx_refill, self.serve_rx - kept)
+                taken = self.serve_rx - kept
+                ledger_charge(&self.ledger, context, OP_RX_REFILL, taken * self.p.rx_refill, taken)
             if kept:
                 ledger_charge(&self.ledger, context, OP_COPY, <int64_t>(copied * self.cost.copy_cold), kept)
             if self.rx_returned + self.serve_rx >= RX_GROUP:
@@ -383,8 +394,8 @@ cdef class VelocityHost(Host):
         return 0
 
     cdef int serve_apply(self) except -1 nogil:
-        cdef int32_t i, frame, groups
-        for i in range(self.serve_rx):
+        cdef int32_t _i, groups
+        for _i in range(self.serve_rx):
             if <int32_t>(self.rx_ring[self.rx_clean].word0 >> LENGTH_SHIFT & LENGTH_MASK) < self.p.copybreak_bytes:
                 self.device_stats.copybreaks += 1
             self.netif_rx(self.rx_frame[self.rx_clean])
@@ -393,7 +404,7 @@ cdef class VelocityHost(Host):
         self.rx_returned += self.serve_rx
         if self.rx_returned >= RX_GROUP:
             groups = self.rx_returned // RX_GROUP * RX_GROUP
-            for i in range(groups):
+            for _i in range(groups):
                 self.rx_ring[self.rx_fill].word0 = OWNED_BY_NIC
                 self.rx_fill = ring_next(self.rx_fill, self.p.rx_ring)
             self.rx_returned -= groups
@@ -404,7 +415,7 @@ cdef class VelocityHost(Host):
                 self.pausing = False
                 (<VelocityHost>self.peer).resume()
             self.dma_rx_start()
-        for i in range(self.serve_tx):
+        for _i in range(self.serve_tx):
             self.socket.sent(self, self.tx_truesize[self.tx_clean])
             self.tx_clean = ring_next(self.tx_clean, self.p.tx_ring)
         self.tx_done -= self.serve_tx

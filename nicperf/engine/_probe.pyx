@@ -51,7 +51,8 @@ cdef class Queue:
         return time_ps, slot
 
 
-def serve(const int64_t[::1] arrival_ps, const int32_t[::1] classes, const int64_t[::1] work_ps, int64_t extend_at_ps=-1, int64_t extra_ps=0):
+def serve(const int64_t[::1] arrival_ps, const int32_t[::1] classes, const int64_t[::1] work_ps,
+          int64_t extend_at_ps=-1, int64_t extra_ps=0):
     """One server with unlimited queues, first come first served within a class.
 
     Parameters

@@ -2,7 +2,8 @@
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:                              # who used the bus; names in bus.py
-    BUS_TX_DESCRIPTOR, BUS_TX_DATA, BUS_TX_WRITEBACK, BUS_RX_DESCRIPTOR, BUS_RX_DATA, BUS_RX_WRITEBACK, BUS_MMIO_READ, BUS_MMIO_WRITE
+    BUS_TX_DESCRIPTOR, BUS_TX_DATA, BUS_TX_WRITEBACK, BUS_RX_DESCRIPTOR, BUS_RX_DATA, BUS_RX_WRITEBACK
+    BUS_MMIO_READ, BUS_MMIO_WRITE
     BUS_USES
 
 cdef struct bus_params_t:
@@ -51,14 +52,18 @@ cdef inline int32_t bus_bursts(int32_t n_bytes, int32_t offset_bytes, int32_t li
 cdef inline int64_t bus_move(bus_t* b, int32_t use, bint is_read, int32_t n_bytes, int32_t offset_bytes) noexcept nogil:
     """Book one DMA move that starts `offset_bytes` past a 256-byte boundary; return the time it holds the bus."""
     cdef bus_memo_t* m = &b.memo[use]
-    cdef int32_t line, words
+    cdef int32_t line, limit, words
+    cdef double overhead
     if m.n_bytes != n_bytes or m.offset_bytes != offset_bytes:
-        line = b.p.read_line_bytes if is_read else b.p.write_line_bytes
+        if is_read:
+            line, limit, overhead = b.p.read_line_bytes, b.p.read_limit_bytes, b.p.read_overhead_clocks
+        else:
+            line, limit, overhead = b.p.write_line_bytes, b.p.write_limit_bytes, b.p.write_overhead_clocks
         words = (offset_bytes % b.p.width_bytes + n_bytes + b.p.width_bytes - 1) // b.p.width_bytes
         m.n_bytes = n_bytes
         m.offset_bytes = offset_bytes
-        m.bursts = bus_bursts(n_bytes, offset_bytes % line if line else 0, b.p.read_limit_bytes if is_read else b.p.write_limit_bytes, line)
-        m.ps = <int64_t>((words + m.bursts * (b.p.read_overhead_clocks if is_read else b.p.write_overhead_clocks)) * b.p.clock_ps + 0.5)
+        m.bursts = bus_bursts(n_bytes, offset_bytes % line if line else 0, limit, line)
+        m.ps = <int64_t>((words + m.bursts * overhead) * b.p.clock_ps + 0.5)
     b.s.ps[use] += m.ps
     b.s.transactions[use] += m.bursts
     return m.ps

@@ -26,10 +26,12 @@ cdef enum:
 
 QUEUE_NAMES = ("qdisc", "tx_ring", "tx_fifo", "rx_fifo", "rx_ring", "backlog")
 STATE_NAMES = (
-    *QUEUE_NAMES, "tx_done", "tx_owned", "rx_credit", "rx_returned", "rx_owned", "allocated", "freed", "cpu_left_ps", "dma_left_ps",
+    *QUEUE_NAMES, "tx_done", "tx_owned", "rx_credit", "rx_returned", "rx_owned", "allocated", "freed", "cpu_left_ps",
+    "dma_left_ps",
 )
 WIDTHS = {
-    "host": HOST_STATS, "device": DEVICE_STATS, "bus": BUS_STATS, "ledger_ps": LEDGER, "ledger_calls": LEDGER, "other": OTHER_STATS,
+    "host": HOST_STATS, "device": DEVICE_STATS, "bus": BUS_STATS, "ledger_ps": LEDGER, "ledger_calls": LEDGER,
+    "other": OTHER_STATS,
     "state": STATE,
 }
 
@@ -259,7 +261,9 @@ cdef class Simulation:
         row[7] = h.ledger.open_ps + server_owed_ps(self.q, &h.cpu)
         row[8] = server_owed_ps(self.q, &h.dma)
 
-    cdef int _slices(self, int64_t slice_ps, int64_t[:, :, ::1] out, int64_t[:, ::1] record, uint64_t[:, ::1] histogram) except -1 nogil:
+    cdef int _slices(
+        self, int64_t slice_ps, int64_t[:, :, ::1] out, int64_t[:, ::1] record, uint64_t[:, ::1] histogram
+    ) except -1 nogil:
         cdef int32_t i, b
         for i in range(<int32_t>out.shape[0]):
             self._advance(self.q.now_ps + slice_ps, record)
@@ -276,7 +280,8 @@ cdef class Simulation:
         Returns
         -------
         rows : int64 array, shape (slices + 1, 2, ROW)
-            Counters of (local, remote) at the end of the warm-up and of each slice, and levels (`STATE_NAMES`); blocks as in `WIDTHS`.
+            Counters of (local, remote) at the end of the warm-up and of each slice, and levels (`STATE_NAMES`);
+            blocks as in `WIDTHS`.
         latency : uint64 array, shape (2, LATENCY_BUCKETS)
             Data frames delivered after the warm-up, by time since the driver posted them.
         trace : int64 array, shape (n, 14)

@@ -62,7 +62,7 @@ cdef class TcpSender(Socket):
         """Copy up to the end of the segment (or page); to the end of the message while the window is shut anyway."""
         cdef int32_t unit = h.set.fragment_bytes if h.set.gso else h.set.mss_bytes, n
         cdef int64_t end
-        cdef bint cached = h.set.send_footprint_bytes <= h.set.last_cache_bytes
+        cdef double copy = h.cost.copy_cached if h.set.send_footprint_bytes <= h.set.last_cache_bytes else h.cost.copy_cold
         if self.left_bytes == 0:
             self.left_bytes = h.set.message_bytes
             ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
@@ -79,7 +79,7 @@ cdef class TcpSender(Socket):
         n = begun(self.written, end, h.set.super_packet_bytes if h.set.gso else h.set.mss_bytes)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, n * h.cost.skb_alloc, n)
         if not (h.set.sendfile and h.set.gso):  # without scatter-gather sendfile maps each page and copies it
-            ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * (h.cost.copy_cached if cached else h.cost.copy_cold)), 1)
+            ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * copy), 1)
         return h.submit(PROCESS)
 
     cdef int process_done(self, Host h) except -1 nogil:
@@ -128,7 +128,8 @@ cdef class TcpSender(Socket):
         self.out.segment_bytes = h.set.mss_bytes
         self.out.length_bytes = h.set.header_bytes
         n = 1 if h.set.gso else self.out.payload_bytes // h.set.mss_bytes
-        ledger_charge(&h.ledger, context, OP_SKB_ALLOC, n * h.cost.skb_alloc, n)    # clones go down, the originals wait for their ACK
+        # Clones go down, the originals wait for their ACK.
+        ledger_charge(&h.ledger, context, OP_SKB_ALLOC, n * h.cost.skb_alloc, n)
         ledger_charge(&h.ledger, context, OP_TCP_OUTPUT, n * h.cost.tcp_output, n)
         ledger_charge(&h.ledger, context, OP_IP_OUTPUT, n * h.cost.ip_output, n)
         h.queue_claim(context, &self.out)

@@ -69,14 +69,14 @@ cdef class UdpSender(Socket):
 
     cdef int build_begin(self, Host h) except -1 nogil:
         cdef int32_t payload_bytes = self.fragment_payload(h, self.built)
-        cdef bint cached = h.set.send_footprint_bytes <= h.set.last_cache_bytes
+        cdef double copy = h.cost.copy_cached if h.set.send_footprint_bytes <= h.set.last_cache_bytes else h.cost.copy_cold
         if self.built == 0:
             ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
             ledger_charge(&h.ledger, PROCESS, OP_UDP, h.cost.udp, 1)
         else:
             ledger_charge(&h.ledger, PROCESS, OP_FRAGMENT, h.cost.ip_fragment, 1)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
-        ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(payload_bytes * (h.cost.copy_cached if cached else h.cost.copy_cold)), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(payload_bytes * copy), 1)
         if self.fragments > 1:
             ledger_charge(&h.ledger, PROCESS, OP_CHECKSUM, <int64_t>(payload_bytes * h.cost.checksum), 1)
         self.building = True

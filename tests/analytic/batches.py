@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import t
-
 from nicperf.engine._probe import random_stream
+from scipy.stats import t
 
 LEVEL = 0.999  # a right engine misses one interval in a thousand seeds; the seeds below are fixed
 BATCHES = 40

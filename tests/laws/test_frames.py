@@ -11,9 +11,14 @@ from .scenarios import WORKLOADS, eventful, runs
 
 def conserved(at: Snapshot) -> None:
     for sender, receiver in at.directions():
-        on_chip = sender["tx_ring"] - sender["tx_done"]  # descriptors in use, less those that wait to be taken back
+        on_chip = (
+            sender["tx_ring"] - sender["tx_done"]
+        )  # descriptors in use, less those that wait to be taken back
         assert sender["tx_frames"] == sender["tx_completions"] + on_chip
-        assert sender["tx_completions"] == receiver["rx_fifo_drops"] + receiver["rx_fifo"] + receiver["rx_frames"]
+        assert (
+            sender["tx_completions"]
+            == receiver["rx_fifo_drops"] + receiver["rx_fifo"] + receiver["rx_frames"]
+        )
         reaped = receiver["rx_frames"] - receiver["rx_ring"]
         assert reaped == receiver["backlog_drops"] + receiver["backlog"] + receiver["delivered"]
 
@@ -35,7 +40,9 @@ def pool_balanced(at: Snapshot) -> None:
 def acknowledgements_counted(at: Snapshot) -> None:
     if at.workload != "udp_stream":
         assert at.local["delivered"] == at.local["acks_received"]
-        assert at.remote["acks_sent"] == at.remote["tx_frames"] + at.remote["qdisc"] + at.remote["qdisc_drops"]
+        assert (
+            at.remote["acks_sent"] == at.remote["tx_frames"] + at.remote["qdisc"] + at.remote["qdisc_drops"]
+        )
 
 
 @pytest.mark.parametrize("law", [conserved, pool_balanced, acknowledgements_counted])
@@ -54,7 +61,9 @@ FALSIFIED = {
 }
 
 
-@pytest.mark.parametrize(("law", "name"), [(law, name) for law in FALSIFIED for name in FALSIFIED[law].split()])
+@pytest.mark.parametrize(
+    ("law", "name"), [(law, name) for law in FALSIFIED for name in FALSIFIED[law].split()]
+)
 @pytest.mark.parametrize("side", ["local", "remote"])
 @pytest.mark.parametrize("change", [1, -1])
 def test_can_fail(law, name: str, side: str, change: int) -> None:
@@ -64,7 +73,9 @@ def test_can_fail(law, name: str, side: str, change: int) -> None:
         law(at.doctored(side, name, change))
 
 
-@pytest.mark.parametrize(("side", "name"), [("local", "acks_received"), ("remote", "acks_sent"), ("remote", "qdisc_drops")])
+@pytest.mark.parametrize(
+    ("side", "name"), [("local", "acks_received"), ("remote", "acks_sent"), ("remote", "qdisc_drops")]
+)
 def test_acknowledgements_can_fail(side: str, name: str) -> None:
     with pytest.raises(AssertionError):
         acknowledgements_counted(eventful("tcp_stream").doctored(side, name))

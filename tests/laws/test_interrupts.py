@@ -19,13 +19,17 @@ def taken_by_interrupt_or_poll(at: Snapshot) -> None:
         sent = host["tx_completions"] - host["tx_done"]
         received = host["rx_frames"] - host["rx_ring"]
         assert 0 <= host[f"calls.{context}.tx_reap"] - sent <= SERVICE_MOST
-        assert 0 <= host[f"calls.{context}.rx_reap"] - received <= (POLL_BUDGET if host.spec.driver.napi else SERVICE_MOST)
+        assert (
+            0
+            <= host[f"calls.{context}.rx_reap"] - received
+            <= (POLL_BUDGET if host.spec.driver.napi else SERVICE_MOST)
+        )
         assert host[f"calls.{other}.tx_reap"] == host[f"calls.{other}.rx_reap"] == 0
         assert host["calls.process.tx_reap"] == host["calls.process.rx_reap"] == 0
 
 
 def services_are_bounded(at: Snapshot) -> None:
-    """At most 16 descriptors a service call; a poll makes two, an interrupt without NAPI as many as it reads ISR after the first."""
+    """At most 16 descriptors a service call: two calls a poll, without NAPI one for each ISR read after the first."""
     for host in (at.local, at.remote):
         if host.spec.driver.napi:
             services = host["calls.soft_irq.napi_poll"]
@@ -62,7 +66,11 @@ def interrupts_have_causes(at: Snapshot) -> None:
         causes += 0 if driver.tx_suppress_frames else host["tx_completions"]
         causes += 0 if driver.rx_suppress_frames else host["rx_frames"]
         assert host["interrupts"] <= causes
-        assert host["interrupts"] == host["calls.hard_irq.irq_entry"] == host["calls.hard_irq.irq_shared_handler"]
+        assert (
+            host["interrupts"]
+            == host["calls.hard_irq.irq_entry"]
+            == host["calls.hard_irq.irq_shared_handler"]
+        )
 
 
 def registers_are_paid_for(at: Snapshot) -> None:
@@ -75,7 +83,13 @@ def registers_are_paid_for(at: Snapshot) -> None:
         assert 0 <= host.total("calls.*.mmio_write") - host["bus_bursts.mmio_write"] <= 3 * 4
 
 
-LAWS = [taken_by_interrupt_or_poll, services_are_bounded, moderated, interrupts_have_causes, registers_are_paid_for]
+LAWS = [
+    taken_by_interrupt_or_poll,
+    services_are_bounded,
+    moderated,
+    interrupts_have_causes,
+    registers_are_paid_for,
+]
 
 
 @pytest.mark.parametrize("law", LAWS)

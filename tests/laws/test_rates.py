@@ -35,7 +35,11 @@ def bus_mbit_s(host: Side, payload_bytes: int) -> float:
     """As if a datagram or segment moved in one burst without headers."""
     bus = host.spec.bus
     overhead = min(bus.read_overhead_clocks, bus.write_overhead_clocks)
-    return payload_bytes * 8e3 / frame_bus_ns(payload_bytes, None, ParallelBus(bus.width_bytes, bus.clock_mhz, overhead))
+    return (
+        payload_bytes
+        * 8e3
+        / frame_bus_ns(payload_bytes, None, ParallelBus(bus.width_bytes, bus.clock_mhz, overhead))
+    )
 
 
 def copy_mbit_s(host: Side) -> float:
@@ -108,7 +112,9 @@ def no_gain(workload: str, cheap: int, dear: int) -> None:
 def steps(draw: st.DrawFn) -> tuple[str, dict[str, Any], dict[str, Any], int]:
     """Workload, settings, the same with one step dearer, seed."""
     sides = ["local.", "remote."]
-    params = {f"{side}{name}": draw(st.sampled_from(values)) for name, values in SWITCHES.items() for side in sides}
+    params = {
+        f"{side}{name}": draw(st.sampled_from(values)) for name, values in SWITCHES.items() for side in sides
+    }
     name = draw(st.sampled_from(COSTS + 3 * SPEEDS))
     known = parameters()[name]
     factor = draw(st.sampled_from([1.1, 1.5, 2.0, 4.0]))
@@ -141,7 +147,12 @@ def test_a_dearer_step_is_no_gain(step: tuple[str, dict[str, Any], dict[str, Any
 )
 def test_what_limits_costs(workload: str, name: str, value: float) -> None:
     """Each resource, made slow enough to limit, costs throughput; told the other way round, the law above breaks."""
-    params = {"driver.napi": True, "nic.dma_burst_dwords": 64, "driver.rx_suppress_frames": 31, "driver.tx_suppress_frames": 31}
+    params = {
+        "driver.napi": True,
+        "nic.dma_burst_dwords": 64,
+        "driver.rx_suppress_frames": 31,
+        "driver.tx_suppress_frames": 31,
+    }
     cheap, dear = received(workload, params, 0), received(workload, {**params, name: value}, 0)
     no_gain(workload, cheap, dear)
     with pytest.raises(AssertionError):

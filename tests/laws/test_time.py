@@ -58,7 +58,13 @@ def test_holds(law) -> None:
 
 MS = 10**9
 FALSIFIED = {
-    busy_or_idle: {"busy_ps.process": 1, "busy_ps.soft_irq": -1, "cpu_idle_ps": 1, "dma_busy_ps": -1, "dma_idle_ps": 1},
+    busy_or_idle: {
+        "busy_ps.process": 1,
+        "busy_ps.soft_irq": -1,
+        "cpu_idle_ps": 1,
+        "dma_busy_ps": -1,
+        "dma_idle_ps": 1,
+    },
     the_cost_ledger_is_complete: {"ledger_ps.hard_irq.irq_entry": 1, "busy_ps.process": -1, "cpu_left_ps": 1},
     the_bus_ledger_is_complete: {"gap_ps": 10 * MS, "bus_ps.tx_data_read": -10 * MS, "dma_busy_ps": -10 * MS},
     the_bus_carries_one_at_a_time: {"bus_ps.mmio_write": 32 * MS, "dma_left_ps": -32 * MS},

@@ -75,19 +75,33 @@ def test_registers_of_napi() -> None:
 
 def test_a_service_takes_sixteen() -> None:
     """31 completions at once: the old handler takes 16, the poll 16 and then the rest."""
-    params = {"workload.message_bytes": 1472, "local.driver.tx_suppress_frames": 31, "local.driver.tx_timer_us": 4000.0}
+    params = {
+        "workload.message_bytes": 1472,
+        "local.driver.tx_suppress_frames": 31,
+        "local.driver.tx_timer_us": 4000.0,
+    }
     old = takes(observe("udp_stream", params, 0.002, events=5000), "local.tx_ring")
     assert old[0] == 16
     assert max(old) == 16
-    poll = takes(observe("udp_stream", {**params, "local.driver.napi": True}, 0.002, events=5000), "local.tx_ring")
+    poll = takes(
+        observe("udp_stream", {**params, "local.driver.napi": True}, 0.002, events=5000), "local.tx_ring"
+    )
     assert poll[:2] == [16, 15]
 
 
 def test_what_a_service_leaves_waits_for_the_next_interrupt() -> None:
     """The old handler clears ISR before it serves: the 15 completions that it leaves raise nothing."""
-    params = {"workload.message_bytes": 1472, "local.driver.tx_suppress_frames": 31, "local.driver.tx_timer_us": 4000.0}
+    params = {
+        "workload.message_bytes": 1472,
+        "local.driver.tx_suppress_frames": 31,
+        "local.driver.tx_timer_us": 4000.0,
+    }
     run = observe("udp_stream", params, 0.002, slices=400)
-    first = next(at.local for at in run.snapshots if at.local["calls.hard_irq.tx_reap"] == 16 and at.local["cpu_left_ps"] == 0)
+    first = next(
+        at.local
+        for at in run.snapshots
+        if at.local["calls.hard_irq.tx_reap"] == 16 and at.local["cpu_left_ps"] == 0
+    )
     assert first["interrupts"] == 1
     assert first["tx_done"] >= 31 - 16
 
@@ -145,7 +159,9 @@ def test_frames_go_up_through_the_backlog(napi: bool) -> None:
     end = observe("udp_stream", {"driver.napi": napi, "workload.message_bytes": 1472}, 0.003).end.remote
     assert end["calls.soft_irq.netif_rx"] == pytest.approx(end["rx_frames"], abs=3)
     assert end["calls.hard_irq.netif_rx"] == 0
-    assert end["calls.soft_irq.rx_reap" if napi else "calls.hard_irq.rx_reap"] == pytest.approx(end["rx_frames"], abs=3)
+    assert end["calls.soft_irq.rx_reap" if napi else "calls.hard_irq.rx_reap"] == pytest.approx(
+        end["rx_frames"], abs=3
+    )
 
 
 def test_the_shared_line_runs_the_other_handler_too() -> None:

@@ -21,7 +21,10 @@ EXACT = {
     "bus.read_line_bytes": 0,
     "workload.message_bytes": 18,
 }
-READ, WRITE = 8, 4  # clocks of a burst besides its words: arbitration 1, address 1, turnaround 1 (reads), latency 4 or 1, idle 1
+READ, WRITE = (
+    8,
+    4,
+)  # clocks of a burst besides its words: arbitration 1, address 1, turnaround 1 (reads), latency 4 or 1, idle 1
 REGISTER_READ, REGISTER_WRITE = 9, 4
 READ_STALL = REGISTER_READ * CLOCK + 300_000
 
@@ -31,14 +34,22 @@ def run() -> Observed:
     return observe("udp_stream", EXACT, 0.0001, events=200)
 
 
-BUILT = (700 + 800 + 500) * CYCLE + 26 * 680  # system call, UDP, sk_buff; copy of payload and UDP header from the cache
+BUILT = (
+    700 + 800 + 500
+) * CYCLE + 26 * 680  # system call, UDP, sk_buff; copy of payload and UDP header from the cache
 POSTED = BUILT + (400 + 250 + 300 + 60 + 100) * CYCLE  # IP, device queue, descriptor, one buffer, doorbell
 ON_CHIP = POSTED + 1_000_000 + (READ + 4 + READ + 15) * CLOCK  # set-up; descriptor of 16 bytes; frame of 60
 GONE = ON_CHIP + (60 + 24) * BYTE
-IRQ = (2500 + 400) * CYCLE + 700_000 + READ_STALL + 2 * 100 * CYCLE  # entry, shared handler and its read, ISR, two writes
-STORED = GONE + 1_000_000 + (READ + 4 + WRITE + 15 + WRITE + 1) * CLOCK  # set-up; descriptor; frame; status word
+IRQ = (
+    (2500 + 400) * CYCLE + 700_000 + READ_STALL + 2 * 100 * CYCLE
+)  # entry, shared handler and its read, ISR, two writes
+STORED = (
+    GONE + 1_000_000 + (READ + 4 + WRITE + 15 + WRITE + 1) * CLOCK
+)  # set-up; descriptor; frame; status word
 HANDLED = STORED + IRQ
-SERVED = HANDLED + 100 * CYCLE + (400 + 500) * CYCLE + 60 * 1200 + READ_STALL  # acknowledge; descriptor, sk_buff, copy; ISR
+SERVED = (
+    HANDLED + 100 * CYCLE + (400 + 500) * CYCLE + 60 * 1200 + READ_STALL
+)  # acknowledge; descriptor, sk_buff, copy; ISR
 DELIVERED = SERVED + (500 + 200 + 500 + 800) * CYCLE  # softirq, backlog, IP, UDP
 AWAKE = DELIVERED + 4000 * CYCLE
 READ_OUT = AWAKE + (700 + 800) * CYCLE + 18 * 1200 + 300 * CYCLE  # system call, UDP, copy, free
@@ -82,7 +93,14 @@ def test_lengths_after_each_step(run: Observed) -> None:
     at = dict(zip(run.trace.time_ps.tolist(), range(200), strict=False))
     steps = [at[t] for t in (BUILT, POSTED, ON_CHIP, GONE, STORED, SERVED)]
     lengths = {name: column[steps].tolist() for name, column in run.trace.lengths.items()}
-    assert lengths["local.tx_ring"] == [0, 1, 1, 1, 1, 1]  # at SERVED: the first taken back, the second posted
+    assert lengths["local.tx_ring"] == [
+        0,
+        1,
+        1,
+        1,
+        1,
+        1,
+    ]  # at SERVED: the first taken back, the second posted
     assert lengths["local.tx_fifo"][:4] == [0, 0, 1, 0]
     assert lengths["remote.rx_fifo"][:5] == [0, 0, 0, 1, 0]
     assert lengths["remote.rx_ring"] == [0, 0, 0, 0, 1, 0]
