@@ -12,9 +12,9 @@ from nicperf.experiments.fit import Fit
 from nicperf.experiments.identify import Identification, identify
 from nicperf.experiments.objective import Objective
 from nicperf.experiments.predict import Predictor
-from nicperf.progress import bar
 from nicperf.experiments.space import Array
 from nicperf.experiments.walk import LowerPoint
+from nicperf.progress import bar
 
 # Points looked at for each search that is started.
 SCREENED = 8

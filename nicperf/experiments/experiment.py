@@ -16,10 +16,10 @@ from nicperf.experiments.fit import Fit, read_fit, write_fit
 from nicperf.experiments.ledger import ledger
 from nicperf.experiments.model import Model
 from nicperf.experiments.predict import Predictor, Vector
-from nicperf.progress import bar
 from nicperf.experiments.scenario import check_config, check_setting, settings
 from nicperf.experiments.validate import Validation, summarise
 from nicperf.experiments.verdicts import changed_verdicts, write_verdicts
+from nicperf.progress import bar
 
 
 class Experiment:
