@@ -115,7 +115,7 @@ def _sentences(parameters: pd.DataFrame, correlation: Array) -> list[str]:
         if row["width"] > WIDE
     ]
     edges = [
-        f"{row['name']}: the best value lies on the edge of its prior range, which decides it instead of the rows."
+        f"{row['name']}: the best value lies on the edge of its prior range, which decides it, not the rows."
         for _, row in parameters.iterrows()
         if row["value"] in (row["prior_low"], row["prior_high"])
     ]
