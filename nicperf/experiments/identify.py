@@ -114,10 +114,15 @@ def _sentences(parameters: pd.DataFrame, correlation: Array) -> list[str]:
         for _, row in parameters.iterrows()
         if row["width"] > WIDE
     ]
+    edges = [
+        f"{row['name']}: the best value lies on the edge of its prior range, which decides it, not the rows."
+        for _, row in parameters.iterrows()
+        if row["value"] in (row["prior_low"], row["prior_high"])
+    ]
     pairs = [
         f"{names[i]} and {names[j]} cannot be separated: correlation {correlation[i, j]:+.2f}."
         for i in range(len(names))
         for j in range(i)
         if abs(correlation[i, j]) > CORRELATED
     ]
-    return wide + pairs
+    return edges + wide + pairs

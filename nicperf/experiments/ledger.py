@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from nicperf.experiments.config import ExperimentConfig
-from nicperf.experiments.predict import Predictor, Ticker, Vector, rows_of
+from nicperf.experiments.predict import Predictor, Row, Ticker, Vector, rows_of
 from nicperf.stats import judge, printed_resolution
 
 COLUMNS = [
@@ -82,7 +82,14 @@ def ledger(
 
 def _references(figures: pd.DataFrame, config: ExperimentConfig) -> dict[str, str]:
     """Row id to the id of the same figure in the reference configuration."""
-    key = ["workload", "side", "quantity"]
-    base = figures[figures["configuration"] == config.reference].set_index(key)["id"]
-    others = figures[figures["configuration"] != config.reference]
-    return {row["id"]: base[tuple(row[key])] for _, row in others.iterrows() if tuple(row[key]) in base.index}
+    rows = rows_of(figures)
+    base = {_place(row): row.id for row in rows if row.configuration == config.reference}
+    return {
+        row.id: base[_place(row)]
+        for row in rows
+        if row.configuration != config.reference and _place(row) in base
+    }
+
+
+def _place(row: Row) -> tuple[str, str, str]:
+    return row.workload, row.side, row.quantity

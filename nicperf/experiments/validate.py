@@ -19,7 +19,7 @@ class Validation:
     ----------
     errors : DataFrame
         role, quantity, rows, median_error_percent, worst_error_percent, goal_percent, goal_met. Errors are
-        absolute; the goal applies to the median over held-out rows and is NaN elsewhere.
+        absolute; the goal applies to the median over held-out rows; elsewhere it is NaN and `goal_met` None.
     verdicts : DataFrame
         Counts: one line for each role, one column for each verdict.
     fitted_rows, free_parameters : int
@@ -67,7 +67,7 @@ def summarise(ledger: pd.DataFrame, goals: Mapping[str, float], free_parameters:
                 "median_error_percent": error.median(),
                 "worst_error_percent": error.max(),
                 "goal_percent": goal,
-                "goal_met": bool(error.median() <= goal),
+                "goal_met": None if math.isnan(goal) else bool(error.median() <= goal),
             }
         )
     counts = pd.crosstab(ledger["role"], ledger["verdict"]).reindex(columns=list(VERDICTS), fill_value=0)

@@ -85,6 +85,15 @@ def test_two_parameters_that_always_act_together_are_named(config, figures, mode
     assert abs(fit.correlation.loc["cpu.other_interrupt_us", "cpu.interrupt_us"]) > 0.95
 
 
+def test_a_value_on_the_edge_of_its_prior_is_named(config, figures, model):
+    # The truth, 2.6 us, lies below this range.
+    narrow = replace(config.assumptions[2], range=(4.0, 20.0))
+    assumptions = (*config.assumptions[:2], narrow, *config.assumptions[3:])
+    fit = calibrate(Predictor(replace(config, assumptions=assumptions), model), fit_rows(figures))
+    assert fit.values["cpu.frame_us"] == 4.0
+    assert any(s.startswith("cpu.frame_us: the best value lies on the edge") for s in fit.inseparable)
+
+
 def test_separable_parameters_are_not_accused(fit):
     assert not any("cannot be separated" in s for s in fit.inseparable)
 

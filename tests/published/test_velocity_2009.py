@@ -1,4 +1,4 @@
-"""velocity-2009: roles and tolerances as they were fixed before the first fit, verdicts as they were recorded."""
+"""velocity-2009: roles and tolerances as fixed before the first fit, verdicts as they were recorded."""
 
 import pytest
 
