@@ -100,7 +100,7 @@ def _fold(data: pd.DataFrame, by: str) -> tuple[pd.DataFrame, list[str]]:
     data = data.assign(
         side=data["side"].map(lambda side: labels.SIDES.get(side, side)),
         operation=data["operation"].map(labels.spaced),
-        **{by: data[by].map(labels.spaced)},
+        **({"context": data["context"].map(labels.spaced)} if by == "context" else {}),
     )
     sizes = data.groupby("operation")["ns_per_frame"].sum().sort_values(ascending=False, kind="stable")
     kept = list(sizes.index[:KEPT])

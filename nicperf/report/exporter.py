@@ -25,7 +25,7 @@ _HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)<a class="anchor-link"', re.DOTALL
 
 
 class ReportExporter(HTMLExporter):
-    """Also ``jupyter nbconvert --to nicreport notebook.ipynb``.
+    """Also ``jupyter nbconvert --to nicperf.report.exporter.ReportExporter notebook.ipynb``.
 
     The page may be given, as ``resources["nicperf"]``, the `pages` of the site (title and file), and `facts`
     (name and value) for its footer.

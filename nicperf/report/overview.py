@@ -21,6 +21,7 @@ INTRODUCTION = """# nicperf: published figures and an executed model, side by si
 Each page takes one netdev thread, sets its published measurements beside what a packet-by-packet model of
 both machines predicts, and lets you move the parameters. Figures marked *held out* the fit has not seen."""
 
+TITLES = {"slug": "thread", "error_percent": "error (%)"}
 CELLS = (
     INTRODUCTION,
     "## Ledger",
@@ -98,8 +99,8 @@ def arithmetic() -> views.Tables:
     counts = pd.crosstab(checks["slug"], checks["verdict"]).reset_index()
     return views.Tables(
         [
-            Table(counts, "Checks by verdict", {"slug": "thread"}),
-            Table(checks[wrong], f"What does not add up ({wrong.sum()} of {len(checks)} checks)"),
-            Table(checks[~wrong], f"What adds up ({(~wrong).sum()} checks)", folded=True),
+            Table(counts, "Checks by verdict", TITLES),
+            Table(checks[wrong], f"What does not add up ({wrong.sum()} of {len(checks)} checks)", TITLES),
+            Table(checks[~wrong], f"What adds up ({(~wrong).sum()} checks)", TITLES, folded=True),
         ]
     )

@@ -24,7 +24,7 @@ PROSE = 48
 STYLE = (
     "<style>table.nicperf th, table.nicperf td { text-align: left } "
     "table.nicperf th.n, table.nicperf td.n { text-align: right } "
-    "table.nicperf td.p { min-width: 17em }</style>"
+    "table.nicperf td.p { min-width: 15em }</style>"
 )
 
 

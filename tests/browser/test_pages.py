@@ -1,4 +1,4 @@
-"""A report page in a real browser without a network: drawn, quiet, movable, readable in words and on paper."""
+"""A report page in a real browser without a network: drawn, quiet, movable, readable in words, printable."""
 
 import shutil
 from pathlib import Path

@@ -11,7 +11,7 @@
   // A copy of a view whose plots are narrower; views side by side keep their width and scroll.
   const narrower = (view, by) => {
     const copy = { ...view };
-    if (typeof view.width === "number") copy.width = Math.max(140, view.width - by);
+    if (typeof view.width === "number") copy.width = Math.max(190, view.width - by);
     for (const part of ["layer", "vconcat"]) if (view[part]) copy[part] = view[part].map((v) => narrower(v, by));
     if (view.spec) copy.spec = narrower(view.spec, by);
     return copy;
