@@ -12,8 +12,9 @@ COUNTS = (
     "buffers|calls|count|cpus|ensemble|errors|instances|line|number|parameters|ring|rows|runs|seed|slices"
 )
 COUNTS += "|slots|starts"
-# Their unit stands in another field.
-VALUES = "cost|delta|factor|high|low|predicted|published|recomputed|resolution|sd|spread|value"
+# Pure ratios, and numbers whose unit stands in another field.
+VALUES = "confidence|cost|delta"
+VALUES += "|factor|high|low|predicted|published|recomputed|resolution|sd|spread|value|width"
 
 
 def problems(path: str, text: str) -> list[str]:
