@@ -16,10 +16,6 @@ NUMBERS = ["published", "predicted", "error_percent"]
 DRAWN = ["row", "quantity", "unit", "role", "verdict", *NUMBERS]
 ROW_HEIGHT = 20
 
-_ROLE = alt.Color(
-    "role:N", title=None, scale=alt.Scale(domain=list(ROLE_TITLES.values()), range=list(ROLES.values()))
-)
-
 
 def ledger(
     frame: pd.DataFrame, *, title: str = "Does the model predict what was published?"
@@ -57,7 +53,7 @@ def ledger(
         .encode(
             x=alt.X("published:Q", title="published (unit of the row)", scale=scale, axis=axis),
             y=alt.Y("predicted:Q", title="predicted (same unit)", scale=scale, axis=axis),
-            color=_ROLE,
+            color=_role(data),
             shape=alt.Shape("quantity:N", title=None, legend=alt.Legend(columns=3)),
         )
     )
@@ -135,9 +131,11 @@ def _rows(data: pd.DataFrame, quantity: str, banded: bool, ranged: bool) -> alt.
         layers.append(band.encode(x=alt.X("inside_from:Q", axis=axis), x2="inside_to:Q"))
     if ranged:
         spread = alt.Chart().mark_rule(strokeWidth=2)
-        layers.append(spread.encode(x=alt.X("low:Q", axis=axis), x2="high:Q", color=_ROLE))
+        layers.append(spread.encode(x=alt.X("low:Q", axis=axis), x2="high:Q", color=_role(data)))
     layers.append(
-        alt.Chart().mark_point(filled=True, size=90, opacity=1, tooltip=TOOLTIP).encode(x=x, color=_ROLE)
+        alt.Chart()
+        .mark_point(filled=True, size=90, opacity=1, tooltip=TOOLTIP)
+        .encode(x=x, color=_role(data))
     )
     layers.append(alt.Chart().mark_point(**PUBLISHED).encode(x=alt.X("published:Q", axis=axis)))
     return (
@@ -146,6 +144,13 @@ def _rows(data: pd.DataFrame, quantity: str, banded: bool, ranged: bool) -> alt.
         .encode(y=alt.Y("row:N", title=None, sort=None))
         .properties(width=WIDTH - 180, height=alt.Step(ROW_HEIGHT), title=panel_title(labels.title(quantity)))
     )
+
+
+def _role(data: pd.DataFrame) -> alt.Color:
+    """Colour of each role that occurs."""
+    colours = {ROLE_TITLES[role]: colour for role, colour in ROLES.items()}
+    found = [title for title in colours if title in set(data["role"])]
+    return alt.Color("role:N", title=None, scale=alt.Scale(domain=found, range=[colours[t] for t in found]))
 
 
 def _predicted(frame: pd.DataFrame) -> pd.DataFrame:

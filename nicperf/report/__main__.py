@@ -1,4 +1,4 @@
-"""``python -m nicperf.report build`` and ``update``."""
+"""``python -m nicperf.report build``, ``update`` and ``picture``."""
 
 from __future__ import annotations
 
@@ -51,6 +51,14 @@ def update_(check: bool, notebooks: str, fresh: bool) -> None:
     else:
         changed = refresh.update(notebooks, fresh=fresh, say=click.echo)
         click.echo(f"{len(changed)} notebooks updated")
+
+
+@main.command()
+@click.argument("slug")
+@click.argument("path")
+def picture(slug: str, path: str) -> None:
+    """Write an experiment's figures as a PNG, such as the one in README.md."""
+    click.echo(refresh.picture(slug, path))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from nicperf.errors import DataError
@@ -55,3 +56,31 @@ def check(notebooks: str | Path = "notebooks") -> None:
     wrong = [f"{path.name} {reason}" for path in found(notebooks) for reason in complaints(path)]
     if wrong:
         raise DataError("; ".join(wrong), place=str(notebooks), cure="run `python -m nicperf.report update`")
+
+
+def picture(slug: str, path: str | Path) -> Path:
+    """Write the chart of an experiment's published and predicted figures as a PNG.
+
+    Parameters
+    ----------
+    slug : str
+        An experiment that has a model.
+    path : path
+        File to write.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    from nicperf import charts, experiment
+    from nicperf.charts.render import png, stable
+
+    ledger = experiment(slug).ledger()
+    chart = charts.figures(ledger[ledger["role"].isin(["fit", "held_out"])])
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(path.name + ".part")
+    beside.write_bytes(png(stable(chart.to_dict()), scale=1.5))
+    os.replace(beside, path)
+    return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,8 @@ import pandas as pd
 
 from nicperf import charts
 from nicperf.charts.sweep import QUANTITIES
+from nicperf.parameter import Parameter
+from nicperf.simulation import parameters
 
 if TYPE_CHECKING:
     from nicperf.experiments import Experiment
@@ -22,9 +24,7 @@ def sweep(
     configuration: str,
     parameter: str,
     values: Sequence[Any],
-    *,
     title: str,
-    words: Mapping[Any, str] | None = None,
     y: Sequence[str] = QUANTITIES,
     **overrides: Any,
 ) -> alt.FacetChart:
@@ -39,11 +39,9 @@ def sweep(
     parameter : str
         Dotted name; ``local.`` in front changes the sending host only.
     values : sequence
-        Settings to run.
+        Settings to run. Those of a choice or a switch become words: a register's 0 stands for no limit.
     title : str
         The question.
-    words : mapping, optional
-        Words for settings; with them the axis has categories and not numbers.
     y : sequence of str
         Quantities of the run's summary.
     **overrides
@@ -69,10 +67,10 @@ def sweep(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         frame = pd.DataFrame(list(pool.map(run, jobs)))
     marks = pd.DataFrame() if overrides else published_points(exp, configuration, parameter)
-    if words:
+    if _specification(exp, parameter).kind in ("choice", "bool"):
         for table in (frame, marks):
             if len(table):
-                table[parameter] = table[parameter].map(lambda v: words.get(v, str(v)))
+                table[parameter] = table[parameter].map(_word)
     return charts.sweep(frame, parameter, y, bound="workload", published=marks, title=title)
 
 
@@ -102,12 +100,22 @@ def published_points(exp: Experiment, configuration: str, parameter: str) -> pd.
 
 def setting(exp: Experiment, configuration: str, workload: str, parameter: str) -> Any:
     """Value that a parameter has in a configuration: of the sending host where the name has no side."""
-    from nicperf.simulation import parameters
-
     asked = exp.scenario(configuration, workload)
     side = "remote" if parameter.startswith("remote.") else "local"
     plain = parameter.removeprefix(f"{side}.")
     for name in (f"{side}.{plain}", plain):
         if name in asked["params"]:
             return asked["params"][name]
-    return parameters(asked["driver"])[plain].default
+    return _specification(exp, parameter).default
+
+
+def _specification(exp: Experiment, parameter: str) -> Parameter:
+    """What the model says about a parameter, whichever side its name gives."""
+    plain = parameter.removeprefix("local.").removeprefix("remote.")
+    return parameters(exp.config.driver)[plain]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "no limit" if value == 0 else str(value)

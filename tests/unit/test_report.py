@@ -1,18 +1,22 @@
 """The report on made-up notebooks: stored form, cache, page, replacement of an earlier report, errors."""
 
+import io
 import json
 import re
+from types import SimpleNamespace
 
 import nbformat
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from nicperf.charts.render import MIME
+import nicperf
+from nicperf import published
+from nicperf.charts.render import MIME, stable
 from nicperf.charts.theme import INK
 from nicperf.errors import DataError
 from nicperf.report import execute as runs
-from nicperf.report import refresh, site
+from nicperf.report import limits, origin, paths, prose, refresh, site, sweeps, views
 from nicperf.report.__main__ import main
 from nicperf.report.exporter import ReportExporter, vega
 from nicperf.report.figure import figure_html
@@ -348,3 +352,153 @@ def test_a_real_kernel_fills_in_the_outputs(tmp_path):
     (again,) = runs.execute([path], tmp_path / "cache", say=lambda line: None)
     assert again.cached
     assert again.run_s == pytest.approx(done.run_s, abs=0.1)
+
+
+# -- what notebooks call
+
+
+class MadeUp:
+    """An experiment reduced to what the sentences and tables ask of it."""
+
+    slug = "made-up"
+    configurations = ("plain", "patched")
+    workloads = ("udp_stream", "tcp_stream")
+
+    def __init__(self, median, goal, binding):
+        self.median, self.goal, self.binding = median, goal, binding
+
+    def ledger(self):
+        rows = [
+            ("a", "held_out", 1.0, "reproduced"),
+            ("b", "held_out", 2.0, "not reproduced"),
+            ("c", "fit", 1.0, "reproduced"),
+        ]
+        return pd.DataFrame(rows, columns=["id", "role", "predicted", "verdict"])
+
+    def simulate(self, configuration, workload):
+        return SimpleNamespace(binding=self.binding[configuration, workload])
+
+    def validate(self):
+        row = {
+            "role": "held_out",
+            "quantity": "cpu_percent",
+            "rows": 11,
+            "median_error_percent": self.median,
+            "worst_error_percent": 9.0,
+            "goal_percent": self.goal,
+            "goal_met": self.median <= self.goal,
+        }
+        counts = pd.DataFrame(
+            {"reproduced": [1], "not reproduced": [1], "cannot tell": [0]}, index=["held_out"]
+        )
+        return SimpleNamespace(
+            errors=pd.DataFrame([row]), verdicts=counts, fitted_rows=12, free_parameters=10
+        )
+
+
+BINDING = {
+    ("plain", "udp_stream"): "sender bus",
+    ("plain", "tcp_stream"): "sender bus",
+    ("patched", "udp_stream"): "wire",
+    ("patched", "tcp_stream"): "sender CPU",
+}
+
+
+@pytest.mark.parametrize(("median", "word"), [(3.9, "met"), (4.1, "missed")])
+def test_the_verdict_says_whether_the_goal_is_met(median, word):
+    text = prose.verdict(MadeUp(median, 4.0, BINDING)).text
+    assert f"median error **{median} %**, goal 4 %: {word}; worst 9 %." in text
+    assert "**1 reproduced, 1 not reproduced**" in text
+    assert "12 figures were fitted with 10 free parameters, 1.2 figures for each." in text
+
+
+def test_the_answer_counts_and_names_what_limits():
+    text = prose.answer(MadeUp(1.0, 4.0, BINDING)).text
+    assert "reproduces 1 of the 2 held-out figures" in text
+    assert (
+        "`plain` by the sender bus; `patched` by the wire (udp_stream) and the sender CPU (tcp_stream)."
+        in text
+    )
+
+
+def test_what_cannot_be_told_apart_is_a_list_or_said_to_be_nothing():
+    assert prose.separable(["a and b.", "c."]).text == "- a and b.\n- c."
+    assert "pin down every" in prose.separable([]).text
+
+
+@pytest.mark.parametrize("slug", ["velocity-2009", "nocache-2014", "mvneta-2014", "fec-2022"])
+def test_evidence_of_every_thread_can_be_shown(slug):
+    shown = views.figures(slug)
+    assert len(shown[0].frame) + len(shown[1].frame) == len(published.figures(slug))
+    assert len(views.claims(slug).frame) == len(published.claims(slug))
+    verdicts = [row for table in views.consistency(slug)[1:] for row in table.frame["verdict"]]
+    assert len(verdicts) == len(published.consistency(slug))
+
+
+def test_figures_are_shown_as_they_were_printed():
+    shown = views.figures("velocity-2009")[0].frame
+    assert "505.25" in set(shown["printed"])
+
+
+def test_steps_come_in_the_order_of_the_path_and_changes_are_found():
+    def run(copy_ns):
+        costs = [("local", "soft_irq", "tx_reap", 200.0), ("local", "process", "copy", copy_ns)]
+        return SimpleNamespace(
+            costs=pd.DataFrame(costs, columns=["side", "context", "operation", "ns_per_frame"]),
+            bus=pd.DataFrame([("local", "tx_data_read", 900.0)], columns=["side", "use", "ns_per_frame"]),
+        )
+
+    assert list(paths.steps_of(run(500.0))["operation"]) == ["copy", "tx_data_read", "tx_reap"]
+    rows = pd.read_csv(
+        io.StringIO(stable(paths.path(run(500.0), run(400.0)).to_dict())["datasets"]["frame_1"])
+    )
+    assert dict(zip(rows["label"], rows["changed"], strict=True)) == {
+        "1  copy": True,
+        "2  TX data read": False,
+        "3  TX reap": False,
+    }
+
+
+def test_ceilings_follow_the_burst_length():
+    exp = nicperf.experiment("velocity-2009")
+    frame = limits.ceilings(exp).set_index(["configuration", "workload", "resource"])["ceiling"]
+    assert frame["baseline", "tcp_stream", "wire"] == pytest.approx(941.48, abs=0.01)
+    # 32 bits at 33.3 MHz; bursts of 8 words and of a 64-byte line, each 8 clocks dear; 1448 of 1514 bytes.
+    assert frame["baseline", "tcp_stream", "bus"] == pytest.approx(
+        8 * 133.333 * 8 / 16 * 1448 / 1514, rel=1e-4
+    )
+    assert frame["napi", "tcp_stream", "bus"] == pytest.approx(8 * 133.333 * 16 / 24 * 1448 / 1514, rel=1e-4)
+
+
+def test_a_setting_is_found_where_the_configuration_has_it():
+    exp = nicperf.experiment("velocity-2009")
+    assert sweeps.setting(exp, "baseline", "tcp_stream", "local.driver.napi") is False
+    assert sweeps.setting(exp, "napi", "tcp_stream", "driver.napi") is True
+    assert sweeps.setting(exp, "baseline", "tcp_stream", "remote.driver.napi") is True
+    assert sweeps.setting(exp, "baseline", "tcp_stream", "local.driver.tx_ring") == 64
+
+
+def test_published_points_stand_at_the_setting_and_carry_the_figures():
+    points = sweeps.published_points(nicperf.experiment("velocity-2009"), "napi", "local.driver.napi")
+    row = points.set_index("workload").loc["tcp_stream"]
+    assert bool(row["local.driver.napi"]) is True
+    assert (row["throughput_mbit_s"], row["cpu_percent_local"]) == (641.77, 41.62)
+
+
+def test_switches_and_choices_become_words():
+    assert [sweeps._word(v) for v in (True, False, 0, 64)] == ["on", "off", "no limit", "64"]
+
+
+def test_provenance_changes_with_the_data_and_with_nothing_else(tmp_path, monkeypatch):
+    for name in ("source.toml", "figures.csv", "claims.toml"):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        (tmp_path / "x" / name).write_text(name)
+    (tmp_path / "x" / "raw").mkdir()
+    raw = tmp_path / "x" / "raw" / "a.txt"
+    raw.write_text("1")
+    monkeypatch.setattr(origin, "data_dir", lambda: tmp_path)
+    first = origin.data_hash("x")
+    (tmp_path / "x" / "fit.json").write_text("{}")
+    assert origin.data_hash("x") == first
+    raw.write_text("2")
+    assert origin.data_hash("x") != first
