@@ -1,7 +1,9 @@
 """Little's law on every queue of the trace: length x time = arrival rate x mean stay.
 
-Lengths are the queue's own; arrivals and departures are the events of its neighbours, matched in order: nothing may be lost,
-doubled or overtaken. (The device queue and the end of the transmit ring have no such neighbour: their own moves count.) The stays along the path add up to the latency that the frames' own time stamps give.
+Lengths are the queue's own; arrivals and departures are the events of its neighbours, matched in order:
+nothing may be lost, doubled or overtaken. (The device queue and the end of the transmit ring have no such
+neighbour: their own moves count.) The stays along the path add up to the latency that the frames' own time
+stamps give.
 """
 
 from __future__ import annotations
@@ -11,7 +13,12 @@ import pytest
 
 from ..observed import Observed, Trace, observe
 
-PATIENT = {"driver.napi": True, "driver.rx_suppress_frames": 8, "driver.tx_suppress_frames": 31, "driver.rx_ring": 252}
+PATIENT = {
+    "driver.napi": True,
+    "driver.rx_suppress_frames": 8,
+    "driver.tx_suppress_frames": 31,
+    "driver.rx_ring": 252,
+}
 CASES = {
     "udp": ("udp_stream", {"workload.message_bytes": 65507}),
     "udp, coalesced": ("udp_stream", {**PATIENT, "workload.message_bytes": 1472}),
@@ -36,7 +43,9 @@ def moves(trace: Trace, queue: str, sign: int) -> np.ndarray:
 
 
 def stages(trace: Trace, sender: str, receiver: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Queues that hold the frames of one direction -> times of entering and leaving, from the events of its neighbours."""
+    """Queues that hold the frames of one direction -> times of entering and leaving, from the events of its
+    neighbours.
+    """
     posted = moves(trace, f"{sender}.tx_ring", 1)
     on_chip = moves(trace, f"{sender}.tx_fifo", 1)
     left = trace.times_ps(f"{sender}.wire")
@@ -82,7 +91,9 @@ def test_frames_in_flight(run: Observed) -> None:
     """Mean number on the way = frames per second x mean latency, up to those under way at the end."""
     trace, end = run.trace, run.end
     posted, taken = moves(trace, "local.tx_ring", 1), moves(trace, "remote.backlog", -1)
-    in_flight = np.searchsorted(posted, trace.time_ps, "right") - np.searchsorted(taken, trace.time_ps, "right")
+    in_flight = np.searchsorted(posted, trace.time_ps, "right") - np.searchsorted(
+        taken, trace.time_ps, "right"
+    )
     mean = (np.diff(trace.time_ps) * in_flight[:-1]).sum() / trace.time_ps[-1]
     rate = end.remote["delivered"] / end.time_ps
     latency_ps = end.remote["latency_ps"] / end.remote["delivered"]

@@ -1,4 +1,5 @@
-"""The engine's server in the textbook's queues, against the textbook: a million customers, fixed seeds, intervals of 99.9 %.
+"""The engine's server in the textbook's queues, against the textbook: a million customers, fixed seeds,
+intervals of 99.9 %.
 
 An interval must hold the exact value, and be too short to hold the value of the neighbouring theory.
 """
@@ -7,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from nicperf.engine._probe import SLOTS, repair, serve
 
 from nicperf.analytic.queues import closed_throughput, mg1_wait, priority_times
-from nicperf.engine._probe import SLOTS, repair, serve
 
 from .batches import exponential_ps, interval
 
@@ -68,7 +69,9 @@ def test_an_urgent_class_takes_the_server_at_once() -> None:
 def test_closed_loop(machines: int) -> None:
     think, service = 20.0, 1.0
     thought_ps = exponential_ps(4, 0, N + machines, 1e6 * think)
-    low, high = interval(np.diff(repair(machines, thought_ps, exponential_ps(4, 1, N, 1e6 * service)), prepend=0))
+    low, high = interval(
+        np.diff(repair(machines, thought_ps, exponential_ps(4, 1, N, 1e6 * service)), prepend=0)
+    )
     assert low < 1e6 / closed_throughput(machines, think, service) < high
     assert not low < 1e6 / closed_throughput(machines + 1, think, service) < high
 
@@ -76,20 +79,22 @@ def test_closed_loop(machines: int) -> None:
 def test_closed_forms_agree_with_each_other() -> None:
     """Mean-value analysis against the balance equations, priorities of one class against the plain queue."""
     for machines in range(1, 12):
-        ratio, term, total = 1.0 / 5.0, 1.0, 1.0  # probabilities of k machines at the server, not yet normalised
+        # Probabilities of k machines at the server, not yet normalised.
+        ratio, term, total = (1.0 / 5.0, 1.0, 1.0)
         for k in range(machines):
             term *= (machines - k) * ratio
             total += term
         assert closed_throughput(machines, 5.0, 1.0) == pytest.approx(1 - 1 / total)
     assert priority_times([0.7], [1.0]) == pytest.approx([mg1_wait(0.7, 1.0, 1) + 1])
-    both = priority_times([0.3, 0.4], [1.0, 1.0])  # with equal services, who goes first does not change the mean
+    # With equal services, who goes first does not change the mean.
+    both = priority_times([0.3, 0.4], [1.0, 1.0])
     assert np.dot([0.3, 0.4], both) / 0.7 == pytest.approx(mg1_wait(0.7, 1.0, 1) + 1)
 
 
 def test_no_mean() -> None:
     with pytest.raises(ValueError, match="load = 1: the queue grows"):
         mg1_wait(0.5, 2.0, 0)
-    with pytest.raises(ValueError, match="load = 1.1"):
+    with pytest.raises(ValueError, match=r"load = 1\.1"):
         priority_times([0.5, 0.6], [1.0, 1.0])
     with pytest.raises(ValueError, match="machines = 0"):
         closed_throughput(0, 1.0, 1.0)

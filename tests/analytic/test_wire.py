@@ -1,4 +1,6 @@
-"""When processor, bus and NIC cost next to nothing, the wire is full, and carries what the closed forms say to the frame."""
+"""When processor, bus and NIC cost next to nothing, the wire is full, and carries what the closed forms say
+to the frame.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +32,17 @@ SECONDS = 0.1
 
 
 def carried(workload: str, message_bytes: int, **settings: object) -> tuple[float, float, float]:
-    """Frames and payload Mbit that left and Mbit that reached the socket, per second, once the first frame is under way."""
+    """Frames and payload Mbit that left and Mbit that reached the socket, per second, once the first frame is
+    under way.
+    """
     params = {**FREE, "workload.message_bytes": message_bytes, **settings}
     run = observe(workload, params, 1.1 * SECONDS, slices=11)
     begin, end = run.snapshots[1], run.snapshots[11]
-    assert all(host.total(name) == 0 for name in ("*_drops", "retransmits", "pauses") for host in (end.local, end.remote))
+    assert all(
+        host.total(name) == 0
+        for name in ("*_drops", "retransmits", "pauses")
+        for host in (end.local, end.remote)
+    )
     frames = end.local["tx_completions"] - begin.local["tx_completions"]
     received = end.remote["received_bytes"] - begin.remote["received_bytes"]
     payload = received / (end.remote["delivered"] - begin.remote["delivered"])
@@ -51,7 +59,8 @@ def test_shortest_frames() -> None:
 @pytest.mark.parametrize("message_bytes", [1472, 1473, 65507])
 def test_udp(message_bytes: int) -> None:
     _, _, goodput = carried("udp_stream", message_bytes)
-    assert goodput == pytest.approx(ceilings.udp_goodput_mbit_s(message_bytes), rel=0.006)  # 65507: 137 datagrams
+    # 65507: 137 datagrams.
+    assert goodput == pytest.approx(ceilings.udp_goodput_mbit_s(message_bytes), rel=0.006)
 
 
 def test_the_figures_everybody_knows() -> None:
@@ -63,7 +72,9 @@ def test_the_figures_everybody_knows() -> None:
 
 
 @pytest.mark.parametrize("workload", ["tcp_stream", "tcp_sendfile"])
-@pytest.mark.parametrize("settings", [{}, {"driver.tx_scatter_gather": True}, {"socket.tcp_timestamps": False}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"driver.tx_scatter_gather": True}, {"socket.tcp_timestamps": False}]
+)
 @pytest.mark.parametrize("mtu", [576, 1500])
 def test_tcp(workload: str, settings: dict[str, object], mtu: int) -> None:
     frames, sent, _ = carried(workload, 16384, **settings, **{"wire.mtu_bytes": mtu})

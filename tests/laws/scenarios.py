@@ -1,4 +1,4 @@
-"""Small scenarios drawn at random: every mechanism switched both ways, every queue short enough to overflow."""
+"""Small scenarios drawn at random: each mechanism switched both ways, each queue short enough to overflow."""
 
 from __future__ import annotations
 
@@ -74,7 +74,13 @@ def runs(draw: st.DrawFn, workloads: tuple[str, ...] = WORKLOADS, events: int = 
     """A run of 1 to 5 ms with some settings off their defaults."""
     changes = draw(st.lists(st.sampled_from(CHANGES), max_size=20, unique_by=lambda change: change[0]))
     duration_s = draw(st.sampled_from([0.001, 0.005]))
-    return observe(draw(st.sampled_from(workloads)), dict(changes), duration_s, seed=draw(st.integers(0, 3)), events=events)
+    return observe(
+        draw(st.sampled_from(workloads)),
+        dict(changes),
+        duration_s,
+        seed=draw(st.integers(0, 3)),
+        events=events,
+    )
 
 
 HARD = {
@@ -96,5 +102,9 @@ HARD = {
 @cache
 def eventful(workload: str) -> Snapshot:
     """The end of a run in which much goes wrong: what laws look like when all their terms count."""
-    hard = HARD if workload != "udp_stream" else HARD | {"remote.nic.rx_fifo_bytes": 8192, "remote.driver.rx_reap_cycles": 16000.0}
+    hard = (
+        HARD
+        if workload != "udp_stream"
+        else HARD | {"remote.nic.rx_fifo_bytes": 8192, "remote.driver.rx_reap_cycles": 16000.0}
+    )
     return observe(workload, hard, 0.0317).end

@@ -1,4 +1,6 @@
-"""Payload survives segmentation, fragmentation and reassembly: closed forms say what the frames that were counted carry."""
+"""Payload survives segmentation, fragmentation and reassembly: closed forms say what the frames that were
+counted carry.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,15 @@ def payloads(host: Side) -> list[int]:
 
 
 def segments_carry_the_stream(at: Snapshot) -> None:
-    """Every frame of data holds one MSS: what arrived in order, what came again or too early, what was lost, what is on its way."""
+    """Every frame of data holds one MSS: what arrived in order, what came again or too early, what was lost,
+    what is on its way.
+    """
     local, remote, size = at.local, at.remote, mss(at.local)
     assert size * remote["delivered"] == remote["received_bytes"] + size * remote["socket_drops"]
     lost = remote["rx_fifo_drops"] + remote["backlog_drops"]
-    in_flight = local["tx_ring"] - local["tx_done"] + remote["rx_fifo"] + remote["rx_ring"] + remote["backlog"]
+    in_flight = (
+        local["tx_ring"] - local["tx_done"] + remote["rx_fifo"] + remote["rx_ring"] + remote["backlog"]
+    )
     beside = remote["socket_drops"] + lost + in_flight
     assert size * local["tx_frames"] == remote["received_bytes"] + size * beside
 
@@ -56,8 +62,14 @@ def fragments_carry_the_datagrams(at: Snapshot) -> None:
     local, remote = at.local, at.remote
     sent = local["tx_frames"] + local["qdisc"] + local["qdisc_drops"]
     assert local["sent_bytes"] == first(payloads(local), sent)
-    assert remote["messages"] * local.spec.workload.message_bytes <= remote["received_bytes"] <= local["sent_bytes"]
-    if not (local["qdisc_drops"] or remote["rx_fifo_drops"] or remote["backlog_drops"] or remote["socket_drops"]):
+    assert (
+        remote["messages"] * local.spec.workload.message_bytes
+        <= remote["received_bytes"]
+        <= local["sent_bytes"]
+    )
+    if not (
+        local["qdisc_drops"] or remote["rx_fifo_drops"] or remote["backlog_drops"] or remote["socket_drops"]
+    ):
         assert remote["reassembly_drops"] == 0
         assert remote["received_bytes"] == first(payloads(local), remote["delivered"])
 
@@ -65,7 +77,9 @@ def fragments_carry_the_datagrams(at: Snapshot) -> None:
 def the_wire_carries_whole_frames(at: Snapshot) -> None:
     for sender, _ in at.directions():
         if at.workload != "udp_stream":
-            full = wire_bytes(sender.spec.wire.mtu_bytes if sender is at.local else sender.spec.wire.mtu_bytes - mss(sender))
+            full = wire_bytes(
+                sender.spec.wire.mtu_bytes if sender is at.local else sender.spec.wire.mtu_bytes - mss(sender)
+            )
             begun = [full * n for n in (sender["tx_completions"], sender["tx_completions"] + 1)]
         elif sender is at.local and not sender["qdisc_drops"]:
             sizes = [wire_bytes(size) for size in packets(sender)]

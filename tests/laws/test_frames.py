@@ -1,4 +1,6 @@
-"""Frames are neither lost nor doubled: what entered a stage has left it, was dropped with a count, or is still there."""
+"""Frames are neither lost nor doubled: what entered a stage has left it, was dropped with a count, or is
+still there.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,13 @@ from .scenarios import WORKLOADS, eventful, runs
 
 def conserved(at: Snapshot) -> None:
     for sender, receiver in at.directions():
-        on_chip = sender["tx_ring"] - sender["tx_done"]  # descriptors in use, less those that wait to be taken back
+        # Descriptors in use, less those that wait to be taken back.
+        on_chip = sender["tx_ring"] - sender["tx_done"]
         assert sender["tx_frames"] == sender["tx_completions"] + on_chip
-        assert sender["tx_completions"] == receiver["rx_fifo_drops"] + receiver["rx_fifo"] + receiver["rx_frames"]
+        assert (
+            sender["tx_completions"]
+            == receiver["rx_fifo_drops"] + receiver["rx_fifo"] + receiver["rx_frames"]
+        )
         reaped = receiver["rx_frames"] - receiver["rx_ring"]
         assert reaped == receiver["backlog_drops"] + receiver["backlog"] + receiver["delivered"]
 
@@ -35,7 +41,9 @@ def pool_balanced(at: Snapshot) -> None:
 def acknowledgements_counted(at: Snapshot) -> None:
     if at.workload != "udp_stream":
         assert at.local["delivered"] == at.local["acks_received"]
-        assert at.remote["acks_sent"] == at.remote["tx_frames"] + at.remote["qdisc"] + at.remote["qdisc_drops"]
+        assert (
+            at.remote["acks_sent"] == at.remote["tx_frames"] + at.remote["qdisc"] + at.remote["qdisc_drops"]
+        )
 
 
 @pytest.mark.parametrize("law", [conserved, pool_balanced, acknowledgements_counted])
@@ -48,13 +56,11 @@ def test_holds(law) -> None:
     at_every_instant()
 
 
-FALSIFIED = {
-    conserved: "tx_frames tx_completions tx_ring tx_done rx_fifo rx_frames rx_ring backlog rx_fifo_drops backlog_drops delivered",
-    pool_balanced: "tx_frames tx_ring tx_done rx_fifo rx_ring backlog rx_fifo_drops backlog_drops delivered allocated freed",
-}
+WAY = "tx_frames tx_ring tx_done rx_fifo rx_ring backlog rx_fifo_drops backlog_drops delivered".split()
+FALSIFIED = {conserved: [*WAY, "tx_completions", "rx_frames"], pool_balanced: [*WAY, "allocated", "freed"]}
 
 
-@pytest.mark.parametrize(("law", "name"), [(law, name) for law in FALSIFIED for name in FALSIFIED[law].split()])
+@pytest.mark.parametrize(("law", "name"), [(law, name) for law in FALSIFIED for name in FALSIFIED[law]])
 @pytest.mark.parametrize("side", ["local", "remote"])
 @pytest.mark.parametrize("change", [1, -1])
 def test_can_fail(law, name: str, side: str, change: int) -> None:
@@ -64,7 +70,9 @@ def test_can_fail(law, name: str, side: str, change: int) -> None:
         law(at.doctored(side, name, change))
 
 
-@pytest.mark.parametrize(("side", "name"), [("local", "acks_received"), ("remote", "acks_sent"), ("remote", "qdisc_drops")])
+@pytest.mark.parametrize(
+    ("side", "name"), [("local", "acks_received"), ("remote", "acks_sent"), ("remote", "qdisc_drops")]
+)
 def test_acknowledgements_can_fail(side: str, name: str) -> None:
     with pytest.raises(AssertionError):
         acknowledgements_counted(eventful("tcp_stream").doctored(side, name))

@@ -1,4 +1,6 @@
-"""Every completion is accounted for: it fires, waits for a threshold or a timer, and is taken by an interrupt or a poll."""
+"""Every completion is accounted for: it fires, waits for a threshold or a timer, and is taken by an interrupt
+or a poll.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +15,27 @@ POLL_BUDGET = 64
 
 
 def taken_by_interrupt_or_poll(at: Snapshot) -> None:
-    """In the right context; work is charged when a service begins, so what the one under way will take is ahead of the ring."""
+    """In the right context; work is charged when a service begins, so what the one under way will take is
+    ahead of the ring.
+    """
     for host in (at.local, at.remote):
         context, other = ("soft_irq", "hard_irq") if host.spec.driver.napi else ("hard_irq", "soft_irq")
         sent = host["tx_completions"] - host["tx_done"]
         received = host["rx_frames"] - host["rx_ring"]
         assert 0 <= host[f"calls.{context}.tx_reap"] - sent <= SERVICE_MOST
-        assert 0 <= host[f"calls.{context}.rx_reap"] - received <= (POLL_BUDGET if host.spec.driver.napi else SERVICE_MOST)
+        assert (
+            0
+            <= host[f"calls.{context}.rx_reap"] - received
+            <= (POLL_BUDGET if host.spec.driver.napi else SERVICE_MOST)
+        )
         assert host[f"calls.{other}.tx_reap"] == host[f"calls.{other}.rx_reap"] == 0
         assert host["calls.process.tx_reap"] == host["calls.process.rx_reap"] == 0
 
 
 def services_are_bounded(at: Snapshot) -> None:
-    """At most 16 descriptors a service call; a poll makes two, an interrupt without NAPI as many as it reads ISR after the first."""
+    """At most 16 descriptors a service call; a poll makes two, an interrupt without NAPI as many as it reads
+    ISR after the first.
+    """
     for host in (at.local, at.remote):
         if host.spec.driver.napi:
             services = host["calls.soft_irq.napi_poll"]
@@ -62,20 +72,32 @@ def interrupts_have_causes(at: Snapshot) -> None:
         causes += 0 if driver.tx_suppress_frames else host["tx_completions"]
         causes += 0 if driver.rx_suppress_frames else host["rx_frames"]
         assert host["interrupts"] <= causes
-        assert host["interrupts"] == host["calls.hard_irq.irq_entry"] == host["calls.hard_irq.irq_shared_handler"]
+        assert (
+            host["interrupts"]
+            == host["calls.hard_irq.irq_entry"]
+            == host["calls.hard_irq.irq_shared_handler"]
+        )
 
 
 def registers_are_paid_for(at: Snapshot) -> None:
-    """What the CPU is charged for is what the bus carries; the job under way is charged, its writes are still to come.
+    """What the CPU is charged for is what the bus carries; the job under way is charged, its writes are still
+    to come.
 
-    A job writes at most 4 times: acknowledge or unmask, mask, the count of returned descriptors, a doorbell; one per context.
+    A job writes at most 4 times: acknowledge or unmask, mask, the count of returned descriptors, a doorbell;
+    one per context.
     """
     for host in (at.local, at.remote):
         assert host.total("calls.*.mmio_read") == host["bus_bursts.mmio_read"]
         assert 0 <= host.total("calls.*.mmio_write") - host["bus_bursts.mmio_write"] <= 3 * 4
 
 
-LAWS = [taken_by_interrupt_or_poll, services_are_bounded, moderated, interrupts_have_causes, registers_are_paid_for]
+LAWS = [
+    taken_by_interrupt_or_poll,
+    services_are_bounded,
+    moderated,
+    interrupts_have_causes,
+    registers_are_paid_for,
+]
 
 
 @pytest.mark.parametrize("law", LAWS)

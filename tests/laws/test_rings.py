@@ -43,7 +43,9 @@ def within_size(at: Snapshot) -> None:
 
 
 def returned_in_fours(at: Snapshot) -> None:
-    """The driver keeps fewer than four; everything before has gone back in whole groups, one register write per batch."""
+    """The driver keeps fewer than four; everything before has gone back in whole groups, one register write
+    per batch.
+    """
     for host in (at.local, at.remote):
         reaped = host["rx_frames"] - host["rx_ring"]
         assert 0 <= host["rx_returned"] < RX_GROUP
@@ -83,8 +85,24 @@ def test_sizes_hold_after_every_event(run: Observed) -> None:
 
 
 FALSIFIED = {
-    one_owner: {"tx_owned": 1, "tx_ring": 1, "tx_done": 1, "rx_owned": 1, "rx_credit": -1, "rx_ring": 1, "rx_returned": 1},
-    within_size: {"qdisc": 2000, "tx_ring": 65, "tx_fifo": -70, "rx_fifo": 2000, "rx_ring": -65, "backlog": 2000, "tx_done": -65},
+    one_owner: {
+        "tx_owned": 1,
+        "tx_ring": 1,
+        "tx_done": 1,
+        "rx_owned": 1,
+        "rx_credit": -1,
+        "rx_ring": 1,
+        "rx_returned": 1,
+    },
+    within_size: {
+        "qdisc": 2000,
+        "tx_ring": 65,
+        "tx_fifo": -70,
+        "rx_fifo": 2000,
+        "rx_ring": -65,
+        "backlog": 2000,
+        "tx_done": -65,
+    },
     returned_in_fours: {"rx_returned": 4, "rx_frames": 1, "rx_ring": -1, "refills": 1000},
     stopped_and_woken: {"tx_stops": 1, "tx_wakes": 1, "doorbells": -1, "tx_frames": -1},
 }

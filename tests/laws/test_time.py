@@ -1,4 +1,6 @@
-"""No picosecond is lost: each core and each DMA engine is busy or idle, and the ledgers say what it was busy with."""
+"""No picosecond is lost: each core and each DMA engine is busy or idle, and the ledgers say what it was busy
+with.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def the_cost_ledger_is_complete(at: Snapshot) -> None:
 
 
 def the_bus_ledger_is_complete(at: Snapshot) -> None:
-    """The engine's time is set-up, moves, and delay by others: at most the registers and write-backs that met it."""
+    """The engine's time is set-up, moves, and delay by others: at most the registers and write-backs that met
+    it.
+    """
     for host in (at.local, at.remote):
         moved = host["gap_ps"] + sum(host[f"bus_ps.{move}"] for move in MOVES)
         others = host["bus_ps.mmio_read"] + host["bus_ps.mmio_write"] + host["bus_ps.tx_writeback"]
@@ -58,7 +62,13 @@ def test_holds(law) -> None:
 
 MS = 10**9
 FALSIFIED = {
-    busy_or_idle: {"busy_ps.process": 1, "busy_ps.soft_irq": -1, "cpu_idle_ps": 1, "dma_busy_ps": -1, "dma_idle_ps": 1},
+    busy_or_idle: {
+        "busy_ps.process": 1,
+        "busy_ps.soft_irq": -1,
+        "cpu_idle_ps": 1,
+        "dma_busy_ps": -1,
+        "dma_idle_ps": 1,
+    },
     the_cost_ledger_is_complete: {"ledger_ps.hard_irq.irq_entry": 1, "busy_ps.process": -1, "cpu_left_ps": 1},
     the_bus_ledger_is_complete: {"gap_ps": 10 * MS, "bus_ps.tx_data_read": -10 * MS, "dma_busy_ps": -10 * MS},
     the_bus_carries_one_at_a_time: {"bus_ps.mmio_write": 32 * MS, "dma_left_ps": -32 * MS},

@@ -1,4 +1,6 @@
-"""Bursts and clocks of every move, against a formula that counts words one by one, and against the table of the facts."""
+"""Bursts and clocks of every move, against a formula that counts words one by one, and against the table of
+the facts.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,11 @@ TABLE = """
 def test_the_table_of_the_facts(line: str) -> None:
     words, _, *published = map(float, line.split())
     for overhead, mbyte_s in zip((7, 8, 9), published, strict=True):
-        params = {"bus.read_latency_clocks": overhead - 4.0, "bus.read_line_bytes": 0, "bus.latency_timer_clocks": 255}
+        params = {
+            "bus.read_latency_clocks": overhead - 4.0,
+            "bus.read_line_bytes": 0,
+            "bus.latency_timer_clocks": 255,
+        }
         use, each = "tx_data_read", words * WORD
         if words == 4:
             use = "tx_descriptor_read"
@@ -95,7 +101,9 @@ def test_the_table_of_the_facts(line: str) -> None:
 
 @pytest.mark.parametrize("gap_ns", [0.0, 3000.0, 15_000.0])
 def test_a_dma_waits_for_registers(gap_ns: float) -> None:
-    """A doorbell that meets a move delays it by its four clocks; in the set-up before the move there is time for it."""
+    """A doorbell that meets a move delays it by its four clocks; in the set-up before the move there is time
+    for it.
+    """
     params = {
         "nic.frame_gap_ns": gap_ns,
         "cpu.frequency_mhz": 1000.0,
@@ -117,12 +125,23 @@ def test_a_dma_waits_for_registers(gap_ns: float) -> None:
 
 
 def test_a_read_stalls_until_the_burst_ends() -> None:
-    """Wholly idle bus: nine clocks and the bridge. Behind a move: the rest of its burst as well, never more than one."""
+    """Wholly idle bus: nine clocks and the bridge. Behind a move: the rest of its burst as well, never more
+    than one.
+    """
     idle_ps = 9 * 100_000 + 300_000
-    params = {"bus.clock_mhz": 10.0, "bus.read_line_bytes": 0, "cpu.jitter_percent": 0.0, "workload.message_bytes": 1472}
+    params = {
+        "bus.clock_mhz": 10.0,
+        "bus.read_line_bytes": 0,
+        "cpu.jitter_percent": 0.0,
+        "workload.message_bytes": 1472,
+    }
     busy = observe("udp_stream", params, 0.01).end.local
     stall_ps = busy["ledger_ps.hard_irq.mmio_read"] / busy["calls.hard_irq.mmio_read"]
     longest_burst_ps = (64 + 8) * 100_000
     assert idle_ps < stall_ps < idle_ps + longest_burst_ps
-    alone = observe("udp_stream", params | {"bus.clock_mhz": 533.0, "nic.frame_gap_ns": 20000.0}, 0.01).end.local
-    assert alone["ledger_ps.hard_irq.mmio_read"] == alone["calls.hard_irq.mmio_read"] * (round(9e6 / 533) + 300_000)
+    alone = observe(
+        "udp_stream", params | {"bus.clock_mhz": 533.0, "nic.frame_gap_ns": 20000.0}, 0.01
+    ).end.local
+    assert alone["ledger_ps.hard_irq.mmio_read"] == alone["calls.hard_irq.mmio_read"] * (
+        round(9e6 / 533) + 300_000
+    )

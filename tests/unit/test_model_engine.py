@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from nicperf.engine._probe import SLOTS, Queue, random_stream, serve
 
 
@@ -14,7 +13,10 @@ def served(*jobs: tuple[int, int, int], **extension: int) -> tuple[list[int], di
     """Departures of jobs (arrival, class, work)."""
     arrival, classes, work = zip(*jobs, strict=True)
     departures, account = serve(
-        np.array(arrival, dtype=np.int64), np.array(classes, dtype=np.int32), np.array(work, dtype=np.int64), **extension
+        np.array(arrival, dtype=np.int64),
+        np.array(classes, dtype=np.int32),
+        np.array(work, dtype=np.int64),
+        **extension,
     )
     return departures.tolist(), account
 
@@ -76,7 +78,8 @@ def test_less_urgent_work_waits() -> None:
 def test_a_job_that_ends_now_ends_before_others_start() -> None:
     """Arrival and completion at one instant: whichever goes first, no work is lost."""
     departures, account = served((0, 1, 10), (10, 0, 5))
-    assert departures == [15, 15]  # the arrival's slot comes first: it takes over with nothing left to do below
+    # The arrival's slot comes first: it takes over with nothing left to do below.
+    assert departures == [15, 15]
     assert account["busy_ps"] == [5, 10, 0]
 
 
@@ -86,14 +89,21 @@ def test_work_of_no_length() -> None:
 
 def test_an_extended_job_ends_later() -> None:
     assert served((0, 0, 10), extend_at_ps=4, extra_ps=7)[0] == [17]
-    departures, account = served((0, 1, 10), (2, 0, 5), extend_at_ps=3, extra_ps=7)  # it hits the urgent one, which runs
+    # It hits the urgent one, which runs.
+    departures, account = served((0, 1, 10), (2, 0, 5), extend_at_ps=3, extra_ps=7)
     assert departures == [22, 14]
     assert account["busy_ps"] == [12, 10, 0]
 
 
 def test_random_numbers_are_splitmix64() -> None:
     """The generator's published first values for the state 1234567; a stream drops the first."""
-    published = [6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821]
+    published = [
+        6457827717110365317,
+        3203168211198807973,
+        9817491932198370423,
+        4593380528125082431,
+        16408922859458223821,
+    ]
     assert random_stream(0, 1234567, 4).tolist() == published[1:]
 
 
@@ -105,7 +115,9 @@ def test_streams_are_repeatable_and_differ() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_random_numbers_are_uniform(seed: int) -> None:
-    """Chi-squared over 256 classes of the top byte, and of the xor of neighbours: below its 99.9 % point, 330.5."""
+    """Chi-squared over 256 classes of the top byte, and of the xor of neighbours: below its 99.9 % point,
+    330.5.
+    """
     top = (random_stream(seed, 0, 256_000) >> np.uint64(56)).astype(int)
     for values in (top, top[:-1] ^ top[1:]):
         expected = len(values) / 256

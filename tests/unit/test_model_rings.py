@@ -27,13 +27,20 @@ def test_a_doorbell_for_each_frame() -> None:
 @pytest.mark.parametrize("ring", [16, 64, 256])
 def test_the_queue_stops_when_the_ring_is_full(ring: int) -> None:
     """It wakes with the first free descriptor; the device queue grows only while the ring is full."""
-    params = {**FRAMES, "local.driver.tx_ring": ring, "local.socket.udp_send_buffer_bytes": 1_000_000, "local.driver.tx_suppress_frames": 8}
+    params = {
+        **FRAMES,
+        "local.driver.tx_ring": ring,
+        "local.socket.udp_send_buffer_bytes": 1_000_000,
+        "local.driver.tx_suppress_frames": 8,
+    }
     run = observe("udp_stream", params, 0.01, events=20_000)
     used, waiting = run.trace.lengths["local.tx_ring"], run.trace.lengths["local.qdisc"]
     assert used.max() == ring
     grows = np.flatnonzero(np.diff(waiting) > 0)
     assert len(grows) > 20
-    assert (used[grows] >= ring - 1).all()  # ring - 1: the frame that takes the last place waits until it is posted
+    assert (
+        used[grows] >= ring - 1
+    ).all()  # ring - 1: the frame that takes the last place waits until it is posted
     host = run.end.local
     assert host["tx_stops"] >= host["tx_wakes"] > 20
     assert host["tx_stops"] - host["tx_wakes"] == (host["tx_ring"] == ring)
@@ -41,7 +48,12 @@ def test_the_queue_stops_when_the_ring_is_full(ring: int) -> None:
 
 def test_the_queue_drops_when_it_is_full() -> None:
     """txqueuelen 5: what the socket may send beyond ring and queue is lost, and freed."""
-    params = {**FRAMES, "local.driver.tx_ring": 16, "local.stack.qdisc_packets": 5, "local.driver.tx_suppress_frames": 8}
+    params = {
+        **FRAMES,
+        "local.driver.tx_ring": 16,
+        "local.stack.qdisc_packets": 5,
+        "local.driver.tx_suppress_frames": 8,
+    }
     run = observe("udp_stream", params, 0.005, events=20_000)
     assert run.trace.lengths["local.qdisc"].max() == 5
     assert run.end.local["qdisc_drops"] > 20
@@ -49,7 +61,9 @@ def test_the_queue_drops_when_it_is_full() -> None:
 
 
 def test_a_full_queue_does_not_lock_itself() -> None:
-    """The receiver's process claims the queue for a window update, a softirq fills the one place: both must get through."""
+    """The receiver's process claims the queue for a window update, a softirq fills the one place: both must
+    get through.
+    """
     params = {
         "remote.stack.qdisc_packets": 1,
         "socket.tcp_window_bytes": 8000,
@@ -84,7 +98,12 @@ def test_descriptors_return_in_fours() -> None:
 
 def test_a_batch_of_returns_is_one_write() -> None:
     """A poll that reaps 31 frames returns 28 of them, and has written once."""
-    params = {**FRAMES, "remote.driver.napi": True, "remote.driver.rx_suppress_frames": 31, "remote.nic.rx_timer_starts": "queue_empty"}
+    params = {
+        **FRAMES,
+        "remote.driver.napi": True,
+        "remote.driver.rx_suppress_frames": 31,
+        "remote.nic.rx_timer_starts": "queue_empty",
+    }
     params |= {"remote.driver.rx_timer_us": 4000.0}
     run = observe("udp_stream", params, 0.01)
     host = run.end.remote
@@ -100,7 +119,8 @@ def test_copybreak_is_200(message_bytes: int, copied: bool) -> None:
     reaped = host["calls.hard_irq.rx_reap"]
     assert host["calls.hard_irq.copy"] == reaped * copied
     assert host["calls.hard_irq.rx_refill"] == reaped * (not copied)
-    assert host["ledger_ps.hard_irq.copy"] == reaped * copied * (message_bytes + 42) * 1200  # 1.2 cycles a byte, from memory
+    # 1.2 cycles a byte, from memory.
+    assert host["ledger_ps.hard_irq.copy"] == reaped * copied * (message_bytes + 42) * 1200
     assert abs(host["copybreaks"] - reaped * copied) <= 16
 
 
@@ -119,7 +139,9 @@ def test_without_pause_a_slow_receiver_loses_frames() -> None:
 
 
 def test_pause_keeps_them_on_the_sender() -> None:
-    """It stops at fewer than 24 free descriptors and goes on at 48; those 24 take what the FIFO and the wire still hold."""
+    """It stops at fewer than 24 free descriptors and goes on at 48; those 24 take what the FIFO and the wire
+    still hold.
+    """
     run = observe("udp_stream", SLOW_SERVICE, 0.02, slices=2000)
     assert run.end.remote["pauses"] > 5
     assert run.end.remote["rx_fifo_drops"] == 0
@@ -147,10 +169,15 @@ def test_tcp_recovers_from_loss() -> None:
 
 
 def test_a_pause_ends_by_itself() -> None:
-    """The old handler leaves descriptors behind that only a next arrival would make it take, and has paused the sender:
-    65535 quanta of 512 bits later the sender goes on.
+    """The old handler leaves descriptors behind that only a next arrival would make it take, and has paused
+    the sender: 65535 quanta of 512 bits later the sender goes on.
     """
-    params = {**FRAMES, "wire.rate_mbit_s": 10000.0, "remote.driver.rx_reap_cycles": 20000.0, "workload.message_bytes": 18}
+    params = {
+        **FRAMES,
+        "wire.rate_mbit_s": 10000.0,
+        "remote.driver.rx_reap_cycles": 20000.0,
+        "workload.message_bytes": 18,
+    }
     trace = observe("udp_stream", params, 0.02, slices=20, events=200_000).trace
     quanta_ps = 65535 * 512 * 100
     ended = trace.times_ps("local.pause")

@@ -1,4 +1,4 @@
-"""What a run says about itself: summary, frames and the binding resource, each against what it is made from."""
+"""What a run says about itself: summary, frames and binding resource, each against what it is made from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ from nicperf.simulation import Run, simulate
 
 from ..observed import observe
 
-QUIET = {"driver.napi": True, "nic.dma_burst_dwords": 64, "driver.rx_suppress_frames": 31, "driver.tx_suppress_frames": 31}
+QUIET = {
+    "driver.napi": True,
+    "nic.dma_burst_dwords": 64,
+    "driver.rx_suppress_frames": 31,
+    "driver.tx_suppress_frames": 31,
+}
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +57,12 @@ def test_costs_add_up(run: Run) -> None:
         costs = run.costs[run.costs.side == side]
         assert costs.share.sum() == pytest.approx(1)
         busy_ns = run.summary[f"cpu_percent_{side}"] / 100 * 0.05e9
-        assert costs.ns_per_frame.sum() * counter(run, "local", "tx_frames") == pytest.approx(busy_ns, rel=1e-3)
-        assert costs.cycles.sum() == pytest.approx(costs.ns_per_frame.sum() * counter(run, "local", "tx_frames") * 1.4)
+        assert costs.ns_per_frame.sum() * counter(run, "local", "tx_frames") == pytest.approx(
+            busy_ns, rel=1e-3
+        )
+        assert costs.cycles.sum() == pytest.approx(
+            costs.ns_per_frame.sum() * counter(run, "local", "tx_frames") * 1.4
+        )
         assert (costs.calls > 0).all()
 
 
@@ -61,7 +70,9 @@ def test_bus_adds_up(run: Run) -> None:
     for side in ("local", "remote"):
         bus = run.bus[(run.bus.side == side) & (run.bus.use != "dma_set_up")]
         assert 100 * bus.share.sum() == pytest.approx(run.summary[f"bus_percent_{side}"])
-        assert bus.ns_per_frame.sum() * counter(run, "local", "tx_frames") == pytest.approx(bus.share.sum() * 0.05e9)
+        assert bus.ns_per_frame.sum() * counter(run, "local", "tx_frames") == pytest.approx(
+            bus.share.sum() * 0.05e9
+        )
 
 
 def test_timeline_averages_to_the_summary(run: Run) -> None:
@@ -73,7 +84,9 @@ def test_timeline_averages_to_the_summary(run: Run) -> None:
 def test_percentiles_hold_the_latencies() -> None:
     """Against stays from the trace: a bucket of the histogram is 6 % wide."""
     observed = observe("udp_stream", {"workload.message_bytes": 1472}, 0.02, events=100_000)
-    used, backlog = (np.diff(observed.trace.lengths[q], prepend=0) for q in ("local.tx_ring", "remote.backlog"))
+    used, backlog = (
+        np.diff(observed.trace.lengths[q], prepend=0) for q in ("local.tx_ring", "remote.backlog")
+    )
     posted, taken = observed.trace.time_ps[used > 0], observed.trace.time_ps[backlog < 0]
     stays_us = (taken - posted[: len(taken)]) * 1e-6
     run = simulate("velocity", "udp_stream", {"workload.message_bytes": 1472}, duration_s=0.02, warmup_s=0.0)
@@ -102,7 +115,9 @@ DEEP = {"remote.nic.rx_fifo_bytes": 1 << 20}  # a slow receiver holds the whole 
     ],
 )
 def test_the_slow_one_binds(workload: str, params: dict[str, object], resource: str) -> None:
-    """Make one resource slow enough: it has most of the elasticity. An engine also waits for its own bus, so the two share."""
+    """Make one resource slow enough: it has most of the elasticity. An engine also waits for its own bus, so
+    the two share.
+    """
     run = simulate("velocity", workload, QUIET | params, duration_s=0.1, warmup_s=0.02)
     assert run.binding == resource
     elasticity = run.elasticities.set_index("resource").elasticity

@@ -10,9 +10,18 @@ from nicperf.errors import ScenarioError
 from nicperf.simulation import parameters, scenario, simulate
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"nic.dma_burst_dword": 8}, "nic.dma_burst_dword = 8: unknown parameter; did you mean 'nic.dma_burst_dwords'"),
-    ({"local.driver.nappi": True}, "local.driver.nappi = True: unknown parameter; did you mean 'driver.napi'"),
-    ({"sender.driver.napi": True}, "sender.driver.napi = True: unknown parameter; did you mean 'driver.napi'"),
+    (
+        {"nic.dma_burst_dword": 8},
+        "nic.dma_burst_dword = 8: unknown parameter; did you mean 'nic.dma_burst_dwords'",
+    ),
+    (
+        {"local.driver.nappi": True},
+        "local.driver.nappi = True: unknown parameter; did you mean 'driver.napi'",
+    ),
+    (
+        {"sender.driver.napi": True},
+        "sender.driver.napi = True: unknown parameter; did you mean 'driver.napi'",
+    ),
     ({"driver": True}, "driver = True: unknown parameter"),
     ({"bus.clock_mhz": 7.9}, "bus.clock_mhz = 7.9: out of range; use 8..533 MHz"),
     ({"bus.clock_mhz": float("nan")}, "bus.clock_mhz = nan: not a finite number"),
@@ -27,14 +36,22 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"driver.napi": 2}, "driver.napi = 2: not a switch"),
     ({"nic.dma_burst_dwords": 12}, "nic.dma_burst_dwords = 12: not one of 0, 8, 16, 32, 64, 128, 256"),
     ({"driver.version": "2"}, "driver.version = '2': not one of 1.14, 1.15"),
-    ({"local.wire.mtu_bytes": 1400}, "local.wire.mtu_bytes = 1400: the other side has 1500; set wire.mtu_bytes for both sides"),
+    (
+        {"local.wire.mtu_bytes": 1400},
+        "local.wire.mtu_bytes = 1400: the other side has 1500; set wire.mtu_bytes for both sides",
+    ),
     ({"remote.wire.rate_mbit_s": 100}, "local.wire.rate_mbit_s = 1000.0: the other side has 100.0"),
     ({"local.workload.message_bytes": 18}, "local.workload.message_bytes = 18: the other side has 16384"),
-    ({"workload.message_bytes": 65508}, "workload.message_bytes = 65508: longer than a UDP datagram; use at most 65507"),
+    (
+        {"workload.message_bytes": 65508},
+        "workload.message_bytes = 65508: longer than a UDP datagram; use at most 65507",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("params", "message"), REFUSED, ids=[message.split(":")[0] for _, message in REFUSED])
+@pytest.mark.parametrize(
+    ("params", "message"), REFUSED, ids=[message.split(":")[0] for _, message in REFUSED]
+)
 def test_refused(params: dict[str, Any], message: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         scenario("velocity", "udp_stream", params)
@@ -44,7 +61,9 @@ def test_refused(params: dict[str, Any], message: str) -> None:
 def test_unknown_driver_and_workload() -> None:
     with pytest.raises(ScenarioError, match="driver = 'veloctiy': unknown driver; did you mean 'velocity'"):
         simulate("veloctiy")
-    with pytest.raises(ScenarioError, match="workload = 'tcp_steam': unknown workload; did you mean 'tcp_stream'"):
+    with pytest.raises(
+        ScenarioError, match="workload = 'tcp_steam': unknown workload; did you mean 'tcp_stream'"
+    ):
         simulate("velocity", "tcp_steam")
 
 
@@ -68,7 +87,11 @@ def test_arguments(arguments: dict[str, Any], message: str) -> None:
 
 def test_numbers_as_text_and_whole_floats() -> None:
     """What comes from a command line or from numpy."""
-    sc = scenario("velocity", "tcp_stream", {"driver.tx_ring": "32", "driver.napi": "on", "local.bus.clock_mhz": "66", "driver.rx_ring": 128.0})
+    sc = scenario(
+        "velocity",
+        "tcp_stream",
+        {"driver.tx_ring": "32", "driver.napi": "on", "local.bus.clock_mhz": "66", "driver.rx_ring": 128.0},
+    )
     assert dict(sc.settings) == {
         "local.driver.tx_ring": 32,
         "remote.driver.tx_ring": 32,

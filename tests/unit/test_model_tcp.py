@@ -1,4 +1,6 @@
-"""TCP: segments, windows, delayed ACKs, blocking, and the ways of scatter-gather: buffers a frame, GSO, sendfile."""
+"""TCP: segments, windows, delayed ACKs, blocking, and the ways of scatter-gather: buffers a frame, GSO,
+sendfile.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ def test_one_acknowledgement_for_two_segments(settings: dict[str, object]) -> No
 
 def test_a_single_segment_waits_for_the_timer() -> None:
     """A window of three segments: the third has no partner, its ACK comes 40 ms later, or what is set."""
-    params = {"socket.tcp_window_bytes": 3 * MSS, "socket.delayed_ack_us": 300.0, "workload.receive_bytes": 100}
+    params = {
+        "socket.tcp_window_bytes": 3 * MSS,
+        "socket.delayed_ack_us": 300.0,
+        "workload.receive_bytes": 100,
+    }
     trace = observe("tcp_stream", params, 0.005, events=5000).trace
     timers = trace.times_ps("remote.delayed_ack")
     assert len(timers) > 5
@@ -33,9 +39,15 @@ def test_a_single_segment_waits_for_the_timer() -> None:
 
 
 def test_the_window_is_never_exceeded() -> None:
-    """A reader that takes its time: unread plus under way stay within the window, and a shut window reopens by an update."""
+    """A reader that takes its time: unread plus under way stay within the window, and a shut window reopens
+    by an update.
+    """
     window = 20_000
-    params = {"socket.tcp_window_bytes": window, "remote.memory.copy_cold_cycles_per_byte": 40.0, "local.stack.qdisc_packets": 4096}
+    params = {
+        "socket.tcp_window_bytes": window,
+        "remote.memory.copy_cold_cycles_per_byte": 40.0,
+        "local.stack.qdisc_packets": 4096,
+    }
     run = observe("tcp_stream", params, 0.02, slices=400)
     for at in run.snapshots:
         read = at.remote["calls.process.skb_free"]  # segments, begun reads included
@@ -72,7 +84,7 @@ def test_segments_are_full() -> None:
     assert end.remote["received_bytes"] == 1460 * end.remote["delivered"]
 
 
-# Scatter-gather ----------------------------------------------------------------------------------------------------------
+# Scatter-gather ---------------------------------------------------------------------------------------------
 
 
 def buffers(first_byte: int, payload: int, page: int) -> list[tuple[int, int]]:
@@ -88,8 +100,15 @@ def buffers(first_byte: int, payload: int, page: int) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("page", [300, 512, 1000, 4096])
 def test_buffers_of_a_frame(page: int) -> None:
-    """A head of 66 bytes, then a buffer for each page that the segment touches: 8 bytes of descriptor for each."""
-    params = {"local.stack.fragment_bytes": page, "bus.clock_mhz": 100.0, "bus.read_line_bytes": 64, "bus.latency_timer_clocks": 255} | SG
+    """A head of 66 bytes, then a buffer for each page that the segment touches: 8 bytes of descriptor for
+    each.
+    """
+    params = {
+        "local.stack.fragment_bytes": page,
+        "bus.clock_mhz": 100.0,
+        "bus.read_line_bytes": 64,
+        "bus.latency_timer_clocks": 255,
+    } | SG
     end = observe("tcp_stream", params, 0.01).end.local
     fetched, i = 0, 0
     descriptor = data = bursts = 0
@@ -111,9 +130,13 @@ def test_buffers_of_a_frame(page: int) -> None:
     assert end["linearized"] == 0
 
 
-@pytest.mark.parametrize(("page", "linear"), [(128, "all"), (200, "all"), (241, "all"), (260, "some"), (300, "none")])
+@pytest.mark.parametrize(
+    ("page", "linear"), [(128, "all"), (200, "all"), (241, "all"), (260, "some"), (300, "none")]
+)
 def test_more_than_seven_buffers_are_copied_together(page: int, linear: str) -> None:
-    """The head and six page fragments fit: 1448 bytes touch 7 or 8 pages of 241 bytes, 6 or 7 of 260, 5 or 6 of 300."""
+    """The head and six page fragments fit: 1448 bytes touch 7 or 8 pages of 241 bytes, 6 or 7 of 260, 5 or 6
+    of 300.
+    """
     end = observe("tcp_stream", {"local.stack.fragment_bytes": page} | SG | EXACT, 0.01).end.local
     frames = end["tx_frames"]
     assert frames > 100
@@ -149,12 +172,14 @@ def test_super_packets_are_bounded() -> None:
     assert end["tx_frames"] > 4 * end.total("calls.*.tcp_output")
 
 
-# Sendfile ------------------------------------------------------------------------------------------------------------
+# Sendfile ---------------------------------------------------------------------------------------------------
 
 
 def test_sendfile_without_scatter_gather_copies_page_by_page() -> None:
     """It costs what a stream costs, and each page on top."""
-    stream, sendfile = (observe(workload, EXACT, 0.02).end.local for workload in ("tcp_stream", "tcp_sendfile"))
+    stream, sendfile = (
+        observe(workload, EXACT, 0.02).end.local for workload in ("tcp_stream", "tcp_sendfile")
+    )
     assert stream.total("calls.*.sendpage") == 0
     pages = sendfile["calls.process.sendpage"]
     assert pages == pytest.approx((sendfile["sent_bytes"] + 8192) / 4096, abs=3)
@@ -165,7 +190,9 @@ def test_sendfile_without_scatter_gather_copies_page_by_page() -> None:
 
 
 def test_sendfile_with_scatter_gather_copies_nothing() -> None:
-    stream, sendfile = (observe(workload, EXACT | SG, 0.02).end.local for workload in ("tcp_stream", "tcp_sendfile"))
+    stream, sendfile = (
+        observe(workload, EXACT | SG, 0.02).end.local for workload in ("tcp_stream", "tcp_sendfile")
+    )
     assert stream.total("calls.*.copy") - stream["copybreaks"] > 100  # besides short ACKs
     assert sendfile["calls.process.copy"] == 0
     assert sendfile["calls.process.sendpage"] > 100
@@ -174,7 +201,10 @@ def test_sendfile_with_scatter_gather_copies_nothing() -> None:
 def test_stream_and_sendfile_differ_in_processor_not_in_throughput() -> None:
     """What limits is downstream of the copy."""
     for settings in ({}, SG):
-        ends = [observe(workload, settings | {"driver.napi": True}, 0.05).end for workload in ("tcp_stream", "tcp_sendfile")]
+        ends = [
+            observe(workload, settings | {"driver.napi": True}, 0.05).end
+            for workload in ("tcp_stream", "tcp_sendfile")
+        ]
         received = [end.remote["received_bytes"] for end in ends]
         assert received[0] == pytest.approx(received[1], rel=0.01)
         busy = [end.local["busy_ps.process"] for end in ends]

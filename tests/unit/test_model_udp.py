@@ -7,7 +7,12 @@ import pytest
 
 from ..observed import Observed, observe
 
-BIG = {"workload.message_bytes": 65507, "workload.send_buffers": 32, "cpu.jitter_percent": 0.0, "cpu.frequency_mhz": 1000.0}
+BIG = {
+    "workload.message_bytes": 65507,
+    "workload.send_buffers": 32,
+    "cpu.jitter_percent": 0.0,
+    "cpu.frequency_mhz": 1000.0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +31,30 @@ def test_65507_bytes_are_45_fragments(run: Observed) -> None:
 
 @pytest.mark.parametrize(
     ("message_bytes", "mtu", "fragments"),
-    [(1472, 1500, 1), (1473, 1500, 2), (1, 1500, 1), (65507, 576, 119), (548, 576, 1), (549, 576, 2), (2952, 1500, 2)],
+    [
+        (1472, 1500, 1),
+        (1473, 1500, 2),
+        (1, 1500, 1),
+        (65507, 576, 119),
+        (548, 576, 1),
+        (549, 576, 2),
+        (2952, 1500, 2),
+    ],
 )
 def test_number_of_fragments(message_bytes: int, mtu: int, fragments: int) -> None:
     end = observe("udp_stream", {"workload.message_bytes": message_bytes, "wire.mtu_bytes": mtu}, 0.004).end
     assert end.remote["messages"] > 0
     whole = end.remote["received_bytes"] // message_bytes + end.remote["socket_drops"]
     assert end.remote["delivered"] // fragments == whole
-    assert end.local["calls.process.ip_fragment"] == pytest.approx(end.local["calls.process.skb_alloc"] * (1 - 1 / fragments), abs=2)
+    assert end.local["calls.process.ip_fragment"] == pytest.approx(
+        end.local["calls.process.skb_alloc"] * (1 - 1 / fragments), abs=2
+    )
 
 
 def test_fragments_are_summed_while_they_are_copied(run: Observed) -> None:
-    """Every byte of payload and the UDP header once: 0.3 cycles; the source is cold, 32 buffers exceed the cache: 1.2."""
+    """Every byte of payload and the UDP header once: 0.3 cycles; the source is cold, 32 buffers exceed the
+    cache: 1.2.
+    """
     host = run.end.local
     begun, rest = divmod(host["calls.process.copy"], 45)
     copied = begun * 65515 + rest * 1480
@@ -68,7 +85,9 @@ def test_scatter_gather_does_not_reach_udp() -> None:
 
 def test_the_writer_blocks_and_wakes_at_half() -> None:
     """107520 bytes of buffer, 1768 for each fragment: blocked once 61 are charged, woken when 30 are left."""
-    run = observe("udp_stream", {"workload.message_bytes": 1472, "local.driver.tx_ring": 256}, 0.01, events=50_000)
+    run = observe(
+        "udp_stream", {"workload.message_bytes": 1472, "local.driver.tx_ring": 256}, 0.01, events=50_000
+    )
     used = run.trace.lengths["local.tx_ring"]  # the ring holds all that is charged
     assert used.max() == 107520 // 1768 + 1
     grows = np.flatnonzero(np.diff(used, prepend=0) > 0)
@@ -94,7 +113,10 @@ def test_an_incomplete_datagram_is_given_up() -> None:
 
 def test_a_full_socket_drops_the_datagram() -> None:
     """Room for one datagram: while the slow process reads it, the next ones are lost."""
-    params = BIG | {"remote.socket.udp_receive_buffer_bytes": 2304, "remote.memory.copy_cold_cycles_per_byte": 40.0}
+    params = BIG | {
+        "remote.socket.udp_receive_buffer_bytes": 2304,
+        "remote.memory.copy_cold_cycles_per_byte": 40.0,
+    }
     end = observe("udp_stream", params, 0.05).end.remote
     assert end["socket_drops"] > 10
     assert end["reassembly_drops"] == 0
@@ -102,8 +124,13 @@ def test_a_full_socket_drops_the_datagram() -> None:
 
 
 def test_checksum_rule_changes_only_the_reader_s_checksum() -> None:
-    """Patch 1: under mainline's rule fragments count as verified; under VIA's the process sums while it copies."""
-    ends = {rule: observe("udp_stream", BIG | {"remote.driver.rx_checksum_rule": rule}, 0.02).end for rule in ("mainline", "via")}
+    """Patch 1: under mainline's rule fragments count as verified; under VIA's the process sums while it
+    copies.
+    """
+    ends = {
+        rule: observe("udp_stream", BIG | {"remote.driver.rx_checksum_rule": rule}, 0.02).end
+        for rule in ("mainline", "via")
+    }
     mainline, via = ends["mainline"].remote, ends["via"].remote
     assert mainline.total("calls.*.checksum") == 0
     assert via["calls.process.checksum"] == via["calls.process.copy"] > 5
@@ -114,11 +141,15 @@ def test_checksum_rule_changes_only_the_reader_s_checksum() -> None:
     assert {name for name in differ - own if name.startswith(("ledger", "calls", "bus"))} <= TIMING
 
 
-#: What a longer read may shift by a few picoseconds of schedule: who preempts whom, and the reads under way at the end.
+#: What a longer read may shift by a few picoseconds of schedule: who preempts whom, and the reads under way
+#: at the end.
 TIMING = {"ledger_ps.hard_irq.mmio_read"}
 
 
 def test_checksum_rule_does_not_matter_for_whole_datagrams() -> None:
     params = {"workload.message_bytes": 1472}
-    plain, via = (observe("udp_stream", params | {"driver.rx_checksum_rule": rule}, 0.01).end for rule in ("mainline", "via"))
+    plain, via = (
+        observe("udp_stream", params | {"driver.rx_checksum_rule": rule}, 0.01).end
+        for rule in ("mainline", "via")
+    )
     assert plain.remote.counters == via.remote.counters
