@@ -120,7 +120,9 @@ def observe(
     seed: int = 0,
     events: int = 0,
 ) -> Observed:
-    """Run a scenario without a warm-up; keep a snapshot at the end of each slice and the first `events` events."""
+    """Run a scenario without a warm-up; keep a snapshot at the end of each slice and the first `events`
+    events.
+    """
     sc = scenario("velocity", workload, params, seed=seed)
     specs = [host_spec(sc, side) for side in SIDES]
     slice_ps = round(duration_s * 1e12 / slices)
@@ -139,5 +141,6 @@ def observe(
     queues = [f"{side}.{queue}" for side in SIDES for queue in QUEUE_NAMES]
     slots = np.array([f"{side}.{slot}" for side in SIDES for slot in SLOTS])
     lengths = {name: trace[:, 2 + i] for i, name in enumerate(queues)}
-    call = f"observe({workload!r}, {dict(params)!r}, {duration_s!r}, slices={slices}, seed={seed}, events={events})"
+    how = f"slices={slices}, seed={seed}, events={events}"
+    call = f"observe({workload!r}, {dict(params)!r}, {duration_s!r}, {how})"
     return Observed(call, snapshots, Trace(trace[:, 0], slots[trace[:, 1]], lengths), latency)

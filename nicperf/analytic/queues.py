@@ -1,7 +1,7 @@
 """Waiting lines with an exact answer: what a right simulator must find when it simulates them.
 
-Arrivals are Poisson, queues unlimited, and a class is served in the order of arrival, unless a function says otherwise. Times
-are in any one unit, rates per that unit.
+Arrivals are Poisson, queues unlimited, and a class is served in the order of arrival, unless a function says
+otherwise. Times are in any one unit, rates per that unit.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def priority_times(arrival_rates: Sequence[float], services: Sequence[float]) ->
 
     Notes
     -----
-    A customer of class i sees only classes 1..i. With u(i) the load of these and w(i) the mean work that they bring per unit
-    of time while under way (sum of rate * service ** 2), it stays
-    ``service / (1 - u(i - 1)) + w(i) / ((1 - u(i - 1)) * (1 - u(i)))``.
+    A customer of class i sees only classes 1..i. With u(i) the load of these and w(i) the mean work that they
+    bring per unit of time while under way (sum of rate * service ** 2), it stays ``service / (1 - u(i - 1)) +
+    w(i) / ((1 - u(i - 1)) * (1 - u(i)))``.
 
     Source
     ------
@@ -111,12 +111,14 @@ def closed_throughput(machines: int, think: float, service: float) -> float:
 
     Notes
     -----
-    Exact mean-value analysis: a customer that arrives finds the server as it would be without that customer, so
-    ``time(n) = service * (1 + queue(n - 1))``, ``throughput(n) = n / (think + time(n))``, and Little's law gives ``queue(n)``.
+    Exact mean-value analysis: a customer that arrives finds the server as it would be without that customer,
+    so ``time(n) = service * (1 + queue(n - 1))``, ``throughput(n) = n / (think + time(n))``, and Little's law
+    gives ``queue(n)``.
 
     Source
     ------
-    M. Reiser and S. S. Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, Journal of the ACM 27 (1980).
+    M. Reiser and S. S. Lavenberg, Mean-Value Analysis of Closed Multichain Queuing Networks, Journal of the
+    ACM 27 (1980).
 
     Examples
     --------

@@ -11,7 +11,7 @@ BATCHES = 40
 
 
 def interval(values: np.ndarray) -> tuple[float, float]:
-    """Interval of the mean by batch means: neighbours are correlated, the means of long batches nearly not."""
+    """Interval of the mean by batch means: neighbours are correlated, means of long batches nearly not."""
     values = values[len(values) // 10 :]  # the start is empty, which the closed form is not
     means = values[: len(values) // BATCHES * BATCHES].reshape(BATCHES, -1).mean(axis=1)
     half = t.ppf((1 + LEVEL) / 2, BATCHES - 1) * means.std(ddof=1) / BATCHES**0.5

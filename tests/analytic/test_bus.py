@@ -1,4 +1,6 @@
-"""Bus time of the executed path against the closed form of a burst, move by move and as the limit of throughput."""
+"""Bus time of the executed path against the closed form of a burst, move by move and as the limit of
+throughput.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +11,8 @@ from nicperf.analytic.bus import ParallelBus, burst_mbyte_s, frame_bus_ns
 from ..observed import observe
 
 CLOCK_MHZ = 100 / 3
-READ_OVERHEAD, WRITE_OVERHEAD = (
-    8,
-    4,
-)  # clocks: arbitration 1, address 1, turnaround 1 (reads), latency 4 and 1, idle 1
+# Clocks: arbitration 1, address 1, turnaround 1 (reads), latency 4 and 1, idle 1.
+READ_OVERHEAD, WRITE_OVERHEAD = (8, 4)
 READS = ParallelBus(4, CLOCK_MHZ, READ_OVERHEAD)
 WRITES = ParallelBus(4, CLOCK_MHZ, WRITE_OVERHEAD)
 PLAIN = {
@@ -41,7 +41,9 @@ def test_moves_of_a_full_frame(burst_words: int) -> None:
 
 @pytest.mark.parametrize("burst_words", [8, 16, 64])
 def test_throughput_of_a_full_bus(burst_words: int) -> None:
-    """Per frame: descriptor, data, write-back, doorbell; per 31 frames an interrupt: one register read, three writes."""
+    """Per frame: descriptor, data, write-back, doorbell; per 31 frames an interrupt: one register read, three
+    writes.
+    """
     quiet = {
         "local.driver.napi": True,
         "local.driver.tx_suppress_frames": 31,
@@ -62,7 +64,9 @@ def test_throughput_of_a_full_bus(burst_words: int) -> None:
 
 
 def test_bursts_of_the_published_guess() -> None:
-    """Long messages approach what back-to-back bursts of 32 and 64 bytes carry: 66.7 and 88.9 MB/s at 8 clocks."""
+    """Long messages approach what back-to-back bursts of 32 and 64 bytes carry: 66.7 and 88.9 MB/s at 8
+    clocks.
+    """
     for burst_words, mbyte_s in ((8, 66.7), (16, 88.9)):
         end = observe("udp_stream", {**PLAIN, "nic.dma_burst_dwords": burst_words}, 0.003).end
         rate = 1514 * end.local["bus_bursts.tx_descriptor_read"] / end.local["bus_ps.tx_data_read"] * 1e6

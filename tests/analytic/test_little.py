@@ -1,9 +1,9 @@
 """Little's law on every queue of the trace: length x time = arrival rate x mean stay.
 
-Lengths are the queue's own; arrivals and departures are the events of its neighbours, matched in order: nothing may be lost,
-doubled or overtaken.
-(The device queue and the end of the transmit ring have no such neighbour: their own moves count.)
-The stays along the path add up to the latency that the frames' own time stamps give.
+Lengths are the queue's own; arrivals and departures are the events of its neighbours, matched in order:
+nothing may be lost, doubled or overtaken. (The device queue and the end of the transmit ring have no such
+neighbour: their own moves count.) The stays along the path add up to the latency that the frames' own time
+stamps give.
 """
 
 from __future__ import annotations
@@ -43,7 +43,9 @@ def moves(trace: Trace, queue: str, sign: int) -> np.ndarray:
 
 
 def stages(trace: Trace, sender: str, receiver: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Queues that hold the frames of one direction -> times of entering and leaving, from the events of its neighbours."""
+    """Queues that hold the frames of one direction -> times of entering and leaving, from the events of its
+    neighbours.
+    """
     posted = moves(trace, f"{sender}.tx_ring", 1)
     on_chip = moves(trace, f"{sender}.tx_fifo", 1)
     left = trace.times_ps(f"{sender}.wire")

@@ -1,4 +1,5 @@
-"""The engine's server in the textbook's queues, against the textbook: a million customers, fixed seeds, intervals of 99.9 %.
+"""The engine's server in the textbook's queues, against the textbook: a million customers, fixed seeds,
+intervals of 99.9 %.
 
 An interval must hold the exact value, and be too short to hold the value of the neighbouring theory.
 """
@@ -78,19 +79,15 @@ def test_closed_loop(machines: int) -> None:
 def test_closed_forms_agree_with_each_other() -> None:
     """Mean-value analysis against the balance equations, priorities of one class against the plain queue."""
     for machines in range(1, 12):
-        ratio, term, total = (
-            1.0 / 5.0,
-            1.0,
-            1.0,
-        )  # probabilities of k machines at the server, not yet normalised
+        # Probabilities of k machines at the server, not yet normalised.
+        ratio, term, total = (1.0 / 5.0, 1.0, 1.0)
         for k in range(machines):
             term *= (machines - k) * ratio
             total += term
         assert closed_throughput(machines, 5.0, 1.0) == pytest.approx(1 - 1 / total)
     assert priority_times([0.7], [1.0]) == pytest.approx([mg1_wait(0.7, 1.0, 1) + 1])
-    both = priority_times(
-        [0.3, 0.4], [1.0, 1.0]
-    )  # with equal services, who goes first does not change the mean
+    # With equal services, who goes first does not change the mean.
+    both = priority_times([0.3, 0.4], [1.0, 1.0])
     assert np.dot([0.3, 0.4], both) / 0.7 == pytest.approx(mg1_wait(0.7, 1.0, 1) + 1)
 
 

@@ -1,4 +1,6 @@
-"""When processor, bus and NIC cost next to nothing, the wire is full, and carries what the closed forms say to the frame."""
+"""When processor, bus and NIC cost next to nothing, the wire is full, and carries what the closed forms say
+to the frame.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ SECONDS = 0.1
 
 
 def carried(workload: str, message_bytes: int, **settings: object) -> tuple[float, float, float]:
-    """Frames and payload Mbit that left and Mbit that reached the socket, per second, once the first frame is under way."""
+    """Frames and payload Mbit that left and Mbit that reached the socket, per second, once the first frame is
+    under way.
+    """
     params = {**FREE, "workload.message_bytes": message_bytes, **settings}
     run = observe(workload, params, 1.1 * SECONDS, slices=11)
     begin, end = run.snapshots[1], run.snapshots[11]
@@ -55,9 +59,8 @@ def test_shortest_frames() -> None:
 @pytest.mark.parametrize("message_bytes", [1472, 1473, 65507])
 def test_udp(message_bytes: int) -> None:
     _, _, goodput = carried("udp_stream", message_bytes)
-    assert goodput == pytest.approx(
-        ceilings.udp_goodput_mbit_s(message_bytes), rel=0.006
-    )  # 65507: 137 datagrams
+    # 65507: 137 datagrams.
+    assert goodput == pytest.approx(ceilings.udp_goodput_mbit_s(message_bytes), rel=0.006)
 
 
 def test_the_figures_everybody_knows() -> None:

@@ -1,4 +1,4 @@
-"""Small scenarios drawn at random: every mechanism switched both ways, every queue short enough to overflow."""
+"""Small scenarios drawn at random: each mechanism switched both ways, each queue short enough to overflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Payload survives segmentation, fragmentation and reassembly: closed forms say what the frames that were counted carry."""
+"""Payload survives segmentation, fragmentation and reassembly: closed forms say what the frames that were
+counted carry.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def payloads(host: Side) -> list[int]:
 
 
 def segments_carry_the_stream(at: Snapshot) -> None:
-    """Each data frame holds one MSS: arrived in order, came again or too early, was lost, or is on its way."""
+    """Every frame of data holds one MSS: what arrived in order, what came again or too early, what was lost,
+    what is on its way.
+    """
     local, remote, size = at.local, at.remote, mss(at.local)
     assert size * remote["delivered"] == remote["received_bytes"] + size * remote["socket_drops"]
     lost = remote["rx_fifo_drops"] + remote["backlog_drops"]

@@ -1,4 +1,6 @@
-"""Frames are neither lost nor doubled: what entered a stage has left it, was dropped with a count, or is still there."""
+"""Frames are neither lost nor doubled: what entered a stage has left it, was dropped with a count, or is
+still there.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,8 @@ from .scenarios import WORKLOADS, eventful, runs
 
 def conserved(at: Snapshot) -> None:
     for sender, receiver in at.directions():
-        on_chip = (
-            sender["tx_ring"] - sender["tx_done"]
-        )  # descriptors in use, less those that wait to be taken back
+        # Descriptors in use, less those that wait to be taken back.
+        on_chip = sender["tx_ring"] - sender["tx_done"]
         assert sender["tx_frames"] == sender["tx_completions"] + on_chip
         assert (
             sender["tx_completions"]
@@ -55,15 +56,11 @@ def test_holds(law) -> None:
     at_every_instant()
 
 
-FALSIFIED = {
-    conserved: "tx_frames tx_completions tx_ring tx_done rx_fifo rx_frames rx_ring backlog rx_fifo_drops backlog_drops delivered",
-    pool_balanced: "tx_frames tx_ring tx_done rx_fifo rx_ring backlog rx_fifo_drops backlog_drops delivered allocated freed",
-}
+WAY = "tx_frames tx_ring tx_done rx_fifo rx_ring backlog rx_fifo_drops backlog_drops delivered".split()
+FALSIFIED = {conserved: [*WAY, "tx_completions", "rx_frames"], pool_balanced: [*WAY, "allocated", "freed"]}
 
 
-@pytest.mark.parametrize(
-    ("law", "name"), [(law, name) for law in FALSIFIED for name in FALSIFIED[law].split()]
-)
+@pytest.mark.parametrize(("law", "name"), [(law, name) for law in FALSIFIED for name in FALSIFIED[law]])
 @pytest.mark.parametrize("side", ["local", "remote"])
 @pytest.mark.parametrize("change", [1, -1])
 def test_can_fail(law, name: str, side: str, change: int) -> None:

@@ -1,4 +1,6 @@
-"""Every completion is accounted for: it fires, waits for a threshold or a timer, and is taken by an interrupt or a poll."""
+"""Every completion is accounted for: it fires, waits for a threshold or a timer, and is taken by an interrupt
+or a poll.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ POLL_BUDGET = 64
 
 
 def taken_by_interrupt_or_poll(at: Snapshot) -> None:
-    """In the right context; work is charged when a service begins, so what the one under way will take is ahead of the ring."""
+    """In the right context; work is charged when a service begins, so what the one under way will take is
+    ahead of the ring.
+    """
     for host in (at.local, at.remote):
         context, other = ("soft_irq", "hard_irq") if host.spec.driver.napi else ("hard_irq", "soft_irq")
         sent = host["tx_completions"] - host["tx_done"]
@@ -29,7 +33,9 @@ def taken_by_interrupt_or_poll(at: Snapshot) -> None:
 
 
 def services_are_bounded(at: Snapshot) -> None:
-    """At most 16 descriptors a service call: two calls a poll, without NAPI one for each ISR read after the first."""
+    """At most 16 descriptors a service call; a poll makes two, an interrupt without NAPI as many as it reads
+    ISR after the first.
+    """
     for host in (at.local, at.remote):
         if host.spec.driver.napi:
             services = host["calls.soft_irq.napi_poll"]
@@ -74,9 +80,11 @@ def interrupts_have_causes(at: Snapshot) -> None:
 
 
 def registers_are_paid_for(at: Snapshot) -> None:
-    """What the CPU is charged for is what the bus carries; the job under way is charged, its writes are still to come.
+    """What the CPU is charged for is what the bus carries; the job under way is charged, its writes are still
+    to come.
 
-    A job writes at most 4 times: acknowledge or unmask, mask, the count of returned descriptors, a doorbell; one per context.
+    A job writes at most 4 times: acknowledge or unmask, mask, the count of returned descriptors, a doorbell;
+    one per context.
     """
     for host in (at.local, at.remote):
         assert host.total("calls.*.mmio_read") == host["bus_bursts.mmio_read"]

@@ -1,4 +1,6 @@
-"""Nothing is faster than the slowest of wire, bus and processor allow, and nothing that gets dearer gets faster."""
+"""Nothing is faster than the slowest of wire, bus and processor allow, and nothing that gets dearer gets
+faster.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def bus_mbit_s(host: Side, payload_bytes: int) -> float:
 
 
 def copy_mbit_s(host: Side) -> float:
-    """As if the processor did nothing but the cheapest copy of the payload, each job as short as the jitter allows."""
+    """As if the processor did nothing but the cheapest copy of the payload, each job as short as the jitter
+    allows.
+    """
     cycles = min(host.spec.memory.copy_cached_cycles_per_byte, host.spec.memory.copy_cold_cycles_per_byte)
     return 8 * host.spec.cpu.frequency_mhz / cycles / (1 - host.spec.cpu.jitter_percent / 100)
 
@@ -78,7 +82,7 @@ def test_ceiling_can_fail(workload: str) -> None:
         below_the_ceiling(at.doctored("remote", "received_bytes", 4_000_000))
 
 
-# A dearer step ---------------------------------------------------------------------------------------------------------
+# A dearer step ----------------------------------------------------------------------------------------------
 
 COSTS = [
     name
@@ -93,7 +97,8 @@ SWITCHES: dict[str, list[Any]] = {
     "driver.tx_suppress_frames": [0, 31],
     "driver.rx_suppress_frames": [0, 31],
 }
-#: A slower step bunches completions and ACKs: fewer interrupts, fewer register accesses on a full bus. Largest gain seen in
+#: A slower step bunches completions and ACKs: fewer interrupts, fewer register accesses on a full bus.
+#: Largest gain seen in
 #: 3,000 draws of UDP: 0.65 %; in 6,000 of TCP, where ACKs feed back: 6.2 %.
 TOLERANCE = {"udp_stream": 0.01, "tcp_stream": 0.08, "tcp_sendfile": 0.08}
 SECONDS = 0.05
@@ -146,7 +151,9 @@ def test_a_dearer_step_is_no_gain(step: tuple[str, dict[str, Any], dict[str, Any
     ],
 )
 def test_what_limits_costs(workload: str, name: str, value: float) -> None:
-    """Each resource, made slow enough to limit, costs throughput; told the other way round, the law above breaks."""
+    """Each resource, made slow enough to limit, costs throughput; told the other way round, the law above
+    breaks.
+    """
     params = {
         "driver.napi": True,
         "nic.dma_burst_dwords": 64,

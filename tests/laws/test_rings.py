@@ -43,7 +43,9 @@ def within_size(at: Snapshot) -> None:
 
 
 def returned_in_fours(at: Snapshot) -> None:
-    """The driver keeps fewer than four; everything before has gone back in whole groups, one register write per batch."""
+    """The driver keeps fewer than four; everything before has gone back in whole groups, one register write
+    per batch.
+    """
     for host in (at.local, at.remote):
         reaped = host["rx_frames"] - host["rx_ring"]
         assert 0 <= host["rx_returned"] < RX_GROUP

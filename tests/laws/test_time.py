@@ -1,4 +1,6 @@
-"""No picosecond is lost: each core and each DMA engine is busy or idle, and the ledgers say what it was busy with."""
+"""No picosecond is lost: each core and each DMA engine is busy or idle, and the ledgers say what it was busy
+with.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def the_cost_ledger_is_complete(at: Snapshot) -> None:
 
 
 def the_bus_ledger_is_complete(at: Snapshot) -> None:
-    """The engine's time is set-up, moves, and delay by others: at most the registers and write-backs that met it."""
+    """The engine's time is set-up, moves, and delay by others: at most the registers and write-backs that met
+    it.
+    """
     for host in (at.local, at.remote):
         moved = host["gap_ps"] + sum(host[f"bus_ps.{move}"] for move in MOVES)
         others = host["bus_ps.mmio_read"] + host["bus_ps.mmio_write"] + host["bus_ps.tx_writeback"]

@@ -1,4 +1,6 @@
-"""Bursts and clocks of every move, against a formula that counts words one by one, and against the table of the facts."""
+"""Bursts and clocks of every move, against a formula that counts words one by one, and against the table of
+the facts.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,9 @@ def test_the_table_of_the_facts(line: str) -> None:
 
 @pytest.mark.parametrize("gap_ns", [0.0, 3000.0, 15_000.0])
 def test_a_dma_waits_for_registers(gap_ns: float) -> None:
-    """A doorbell that meets a move delays it by its four clocks; in the set-up before the move there is time for it."""
+    """A doorbell that meets a move delays it by its four clocks; in the set-up before the move there is time
+    for it.
+    """
     params = {
         "nic.frame_gap_ns": gap_ns,
         "cpu.frequency_mhz": 1000.0,
@@ -121,7 +125,9 @@ def test_a_dma_waits_for_registers(gap_ns: float) -> None:
 
 
 def test_a_read_stalls_until_the_burst_ends() -> None:
-    """Wholly idle bus: nine clocks and the bridge. Behind a move: the rest of its burst as well, never more than one."""
+    """Wholly idle bus: nine clocks and the bridge. Behind a move: the rest of its burst as well, never more
+    than one.
+    """
     idle_ps = 9 * 100_000 + 300_000
     params = {
         "bus.clock_mhz": 10.0,

@@ -78,10 +78,8 @@ def test_less_urgent_work_waits() -> None:
 def test_a_job_that_ends_now_ends_before_others_start() -> None:
     """Arrival and completion at one instant: whichever goes first, no work is lost."""
     departures, account = served((0, 1, 10), (10, 0, 5))
-    assert departures == [
-        15,
-        15,
-    ]  # the arrival's slot comes first: it takes over with nothing left to do below
+    # The arrival's slot comes first: it takes over with nothing left to do below.
+    assert departures == [15, 15]
     assert account["busy_ps"] == [5, 10, 0]
 
 
@@ -91,9 +89,8 @@ def test_work_of_no_length() -> None:
 
 def test_an_extended_job_ends_later() -> None:
     assert served((0, 0, 10), extend_at_ps=4, extra_ps=7)[0] == [17]
-    departures, account = served(
-        (0, 1, 10), (2, 0, 5), extend_at_ps=3, extra_ps=7
-    )  # it hits the urgent one, which runs
+    # It hits the urgent one, which runs.
+    departures, account = served((0, 1, 10), (2, 0, 5), extend_at_ps=3, extra_ps=7)
     assert departures == [22, 14]
     assert account["busy_ps"] == [12, 10, 0]
 
@@ -118,7 +115,9 @@ def test_streams_are_repeatable_and_differ() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_random_numbers_are_uniform(seed: int) -> None:
-    """Chi-squared over 256 classes of the top byte, and of the xor of neighbours: below its 99.9 % point, 330.5."""
+    """Chi-squared over 256 classes of the top byte, and of the xor of neighbours: below its 99.9 % point,
+    330.5.
+    """
     top = (random_stream(seed, 0, 256_000) >> np.uint64(56)).astype(int)
     for values in (top, top[:-1] ^ top[1:]):
         expected = len(values) / 256

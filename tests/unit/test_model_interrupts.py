@@ -1,4 +1,6 @@
-"""The old handler and the NAPI poll: what an interrupt costs on the bus, how much a service takes, what waits for the next."""
+"""The old handler and the NAPI poll: what an interrupt costs on the bus, how much a service takes, what waits
+for the next.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ NAPI = {"driver.napi": True}
 
 
 def at_rest(run: Observed, side: str) -> Side:
-    """The last snapshot at which this host's processor had nothing to do: every charge has been carried out."""
+    """The last snapshot at which this host's processor was idle: every charge has been carried out."""
     hosts = [getattr(at, side) for at in run.snapshots]
     return [host for host in hosts if host["cpu_left_ps"] == 0][-1]
 
@@ -23,7 +25,9 @@ def takes(run: Observed, queue: str) -> list[int]:
 
 
 def test_one_interrupt_for_each_sent_frame_comes_out() -> None:
-    """No suppression: nobody says so, every completion finds the handler gone. Only a short last fragment may follow too soon."""
+    """No suppression: nobody says so, every completion finds the handler gone. Only a short last fragment may
+    follow too soon.
+    """
     end = observe("udp_stream", {"workload.message_bytes": 1472}, 0.02).end.local
     assert end["interrupts"] == end["tx_completions"] > 500
     end = observe("udp_stream", {"workload.message_bytes": 65507}, 0.02).end.local
@@ -31,7 +35,9 @@ def test_one_interrupt_for_each_sent_frame_comes_out() -> None:
 
 
 def test_acknowledgements_that_find_the_handler_running_cost_no_interrupt() -> None:
-    """One ACK for two frames costs half an interrupt a frame, or nothing: it depends on when the receiver sends it."""
+    """One ACK for two frames costs half an interrupt a frame, or nothing: it depends on when the receiver
+    sends it.
+    """
     ratios = []
     for mhz in (1000.0, 2000.0):
         receiver = {"remote.driver.napi": True, "remote.cpu.frequency_mhz": mhz}
@@ -139,7 +145,9 @@ def test_the_backlog_gets_its_turn() -> None:
 
 
 def test_the_handler_serves_what_isr_tells() -> None:
-    """ACKs interrupt, sent frames are held back: the old handler leaves them alone, the poll takes them along."""
+    """ACKs interrupt, sent frames are held back: the old handler leaves them alone, the poll takes them
+    along.
+    """
     params = {
         "local.driver.tx_suppress_frames": 255,
         "local.driver.tx_timer_us": 4000.0,

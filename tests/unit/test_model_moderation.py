@@ -78,7 +78,9 @@ def test_timer_from_the_first_pending() -> None:
 
 
 def test_the_threshold_stops_the_timer() -> None:
-    """Three frames need 73.8 us at 500 Mbit/s: with a timer of 60 from the first, a threshold of 3 is reached before it."""
+    """Three frames need 73.8 us at 500 Mbit/s: with a timer of 60 from the first, a threshold of 3 is reached
+    before it.
+    """
     params = {
         **BUSY,
         "local.nic.tx_timer_starts": "first_pending",

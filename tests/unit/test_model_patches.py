@@ -34,22 +34,26 @@ def test_alignment_changes_nothing_on_x86(workload: str, params: dict[str, objec
 
 @pytest.mark.parametrize(("mod", "offset"), [(0, 0), (2, 4), (16, 32), (31, 62), (33, 2), (63, 62)])
 def test_alignment_elsewhere(mod: int, offset: int) -> None:
-    """Mainline's rule leaves the frame at twice the remainder, VIA's always on a line: 24 or 25 bursts for 1514 bytes."""
+    """Mainline's rule leaves the frame at twice the remainder, VIA's always on a line: 24 or 25 bursts for
+    1514 bytes.
+    """
     params = {
         "remote.driver.rx_buffer_address_mod_bytes": mod,
         "bus.write_line_bytes": 64,
         "workload.message_bytes": 1472,
     }
     mainline, via = ends("udp_stream", params, "driver.rx_align_rule", "mainline", "via")
+    clocks = set()
     for end, start in ((mainline, offset), (via, 0)):
         host = end.remote
         lines = (start + 1514 - 1) // 64 + 1
         words = (start % 4 + 1514 + 3) // 4
+        clocks.add(words + 4 * lines)
         assert host["bus_bursts.rx_data_write"] == lines * host["bus_bursts.rx_writeback"]
         assert host["bus_ps.rx_data_write"] == pytest.approx(
             host["bus_bursts.rx_writeback"] * (words + 4 * lines) * 30_000, rel=1e-6
         )
-    assert same(mainline, via) == (offset == 0)
+    assert same(mainline, via) == (len(clocks) == 1)
 
 
 def test_via_rule_is_always_aligned() -> None:
@@ -83,7 +87,9 @@ def test_burst_codes_of_the_register() -> None:
 
 @pytest.mark.parametrize("code", DMA_LENGTH_DWORDS)
 def test_burst_length(code: int) -> None:
-    """On a bus that does not cut: 1514 bytes in as many bursts as the code asks for, but for the latency timer of 255 clocks."""
+    """On a bus that does not cut: 1514 bytes in as many bursts as the code asks for, but for the latency
+    timer of 255 clocks.
+    """
     params = {"bus.read_line_bytes": 0, "bus.latency_timer_clocks": 255, "workload.message_bytes": 1472}
     host = observe("udp_stream", params | {"nic.dma_burst_dwords": DMA_LENGTH_DWORDS[code]}, 0.005).end.local
     expected = {0: 48, 1: 24, 2: 12, 3: 6, 4: 3, 5: 2, 6: 2, 7: 2}[code]
@@ -113,7 +119,7 @@ def test_scatter_gather_means_more_buffers() -> None:
         end.local["bus_ps.tx_descriptor_read"] / end.local["bus_ps.tx_writeback"]
         for end in (plain, scattered)
     ]
-    assert words[1] > 1.3 * words[0]
+    assert words[1] > 1.2 * words[0]
 
 
 @pytest.mark.parametrize(("workload", "params"), SEED_WORKLOADS)

@@ -21,12 +21,9 @@ EXACT = {
     "bus.read_line_bytes": 0,
     "workload.message_bytes": 18,
 }
-READ, WRITE = (
-    8,
-    4,
-)  # clocks of a burst besides its words: arbitration 1, address 1, turnaround 1 (reads), latency 4 or 1, idle 1
-REGISTER_READ, REGISTER_WRITE = 9, 4
-READ_STALL = REGISTER_READ * CLOCK + 300_000
+# Clocks of a burst besides its words: arbitration 1, address 1, turnaround 1 (reads), latency 4 or 1, idle 1.
+READ, WRITE = 8, 4
+READ_STALL = 9 * CLOCK + 300_000  # a register: 9 clocks, and what the bridge adds
 
 
 @pytest.fixture(scope="module")
@@ -34,25 +31,25 @@ def run() -> Observed:
     return observe("udp_stream", EXACT, 0.0001, events=200)
 
 
-BUILT = (
-    700 + 800 + 500
-) * CYCLE + 26 * 680  # system call, UDP, sk_buff; copy of payload and UDP header from the cache
-POSTED = BUILT + (400 + 250 + 300 + 60 + 100) * CYCLE  # IP, device queue, descriptor, one buffer, doorbell
-ON_CHIP = POSTED + 1_000_000 + (READ + 4 + READ + 15) * CLOCK  # set-up; descriptor of 16 bytes; frame of 60
+# System call, UDP, sk_buff; payload and UDP header copied from the cache.
+BUILT = (700 + 800 + 500) * CYCLE + 26 * 680
+# IP, device queue, descriptor, one buffer, doorbell.
+POSTED = BUILT + (400 + 250 + 300 + 60 + 100) * CYCLE
+# Set-up; descriptor of 16 bytes; frame of 60.
+ON_CHIP = POSTED + 1_000_000 + (READ + 4 + READ + 15) * CLOCK
 GONE = ON_CHIP + (60 + 24) * BYTE
-IRQ = (
-    (2500 + 400) * CYCLE + 700_000 + READ_STALL + 2 * 100 * CYCLE
-)  # entry, shared handler and its read, ISR, two writes
-STORED = (
-    GONE + 1_000_000 + (READ + 4 + WRITE + 15 + WRITE + 1) * CLOCK
-)  # set-up; descriptor; frame; status word
+# Entry, shared handler and its read; ISR; two register writes.
+IRQ = (2500 + 400) * CYCLE + 700_000 + READ_STALL + 2 * 100 * CYCLE
+# Set-up; descriptor; frame; status word.
+STORED = GONE + 1_000_000 + (READ + 4 + WRITE + 15 + WRITE + 1) * CLOCK
 HANDLED = STORED + IRQ
-SERVED = (
-    HANDLED + 100 * CYCLE + (400 + 500) * CYCLE + 60 * 1200 + READ_STALL
-)  # acknowledge; descriptor, sk_buff, copy; ISR
-DELIVERED = SERVED + (500 + 200 + 500 + 800) * CYCLE  # softirq, backlog, IP, UDP
+# Acknowledge; descriptor, sk_buff, copy from memory; ISR again.
+SERVED = HANDLED + 100 * CYCLE + (400 + 500) * CYCLE + 60 * 1200 + READ_STALL
+# Softirq, backlog, IP, UDP.
+DELIVERED = SERVED + (500 + 200 + 500 + 800) * CYCLE
 AWAKE = DELIVERED + 4000 * CYCLE
-READ_OUT = AWAKE + (700 + 800) * CYCLE + 18 * 1200 + 300 * CYCLE  # system call, UDP, copy, free
+# System call, UDP, copy from memory, free.
+READ_OUT = AWAKE + (700 + 800) * CYCLE + 18 * 1200 + 300 * CYCLE
 
 
 def test_sender(run: Observed) -> None:
@@ -69,7 +66,7 @@ def test_receiver(run: Observed) -> None:
 
 
 def test_receiver_undisturbed() -> None:
-    """With a sender that stops after one datagram (its buffer holds no second) the softirq runs through."""
+    """When the sender needs 49 us more for each datagram, the receiver is done before the next one comes."""
     slow = {"local.stack.udp_cycles": 50_000.0, "remote.stack.udp_cycles": 800.0}
     trace = observe("udp_stream", EXACT | slow, 0.0001, events=200).trace
     shift = (50_000 - 800) * CYCLE
@@ -93,14 +90,8 @@ def test_lengths_after_each_step(run: Observed) -> None:
     at = dict(zip(run.trace.time_ps.tolist(), range(200), strict=False))
     steps = [at[t] for t in (BUILT, POSTED, ON_CHIP, GONE, STORED, SERVED)]
     lengths = {name: column[steps].tolist() for name, column in run.trace.lengths.items()}
-    assert lengths["local.tx_ring"] == [
-        0,
-        1,
-        1,
-        1,
-        1,
-        1,
-    ]  # at SERVED: the first taken back, the second posted
+    # At SERVED the first has been taken back and the second posted.
+    assert lengths["local.tx_ring"] == [0, 1, 1, 1, 1, 1]
     assert lengths["local.tx_fifo"][:4] == [0, 0, 1, 0]
     assert lengths["remote.rx_fifo"][:5] == [0, 0, 0, 1, 0]
     assert lengths["remote.rx_ring"] == [0, 0, 0, 0, 1, 0]

@@ -61,7 +61,9 @@ def test_the_queue_drops_when_it_is_full() -> None:
 
 
 def test_a_full_queue_does_not_lock_itself() -> None:
-    """The receiver's process claims the queue for a window update, a softirq fills the one place: both must get through."""
+    """The receiver's process claims the queue for a window update, a softirq fills the one place: both must
+    get through.
+    """
     params = {
         "remote.stack.qdisc_packets": 1,
         "socket.tcp_window_bytes": 8000,
@@ -117,9 +119,8 @@ def test_copybreak_is_200(message_bytes: int, copied: bool) -> None:
     reaped = host["calls.hard_irq.rx_reap"]
     assert host["calls.hard_irq.copy"] == reaped * copied
     assert host["calls.hard_irq.rx_refill"] == reaped * (not copied)
-    assert (
-        host["ledger_ps.hard_irq.copy"] == reaped * copied * (message_bytes + 42) * 1200
-    )  # 1.2 cycles a byte, from memory
+    # 1.2 cycles a byte, from memory.
+    assert host["ledger_ps.hard_irq.copy"] == reaped * copied * (message_bytes + 42) * 1200
     assert abs(host["copybreaks"] - reaped * copied) <= 16
 
 
@@ -138,7 +139,9 @@ def test_without_pause_a_slow_receiver_loses_frames() -> None:
 
 
 def test_pause_keeps_them_on_the_sender() -> None:
-    """It stops at fewer than 24 free descriptors and goes on at 48; those 24 take what the FIFO and the wire still hold."""
+    """It stops at fewer than 24 free descriptors and goes on at 48; those 24 take what the FIFO and the wire
+    still hold.
+    """
     run = observe("udp_stream", SLOW_SERVICE, 0.02, slices=2000)
     assert run.end.remote["pauses"] > 5
     assert run.end.remote["rx_fifo_drops"] == 0
@@ -166,8 +169,8 @@ def test_tcp_recovers_from_loss() -> None:
 
 
 def test_a_pause_ends_by_itself() -> None:
-    """The old handler leaves descriptors behind that only a next arrival would make it take, and has paused the sender:
-    65535 quanta of 512 bits later the sender goes on.
+    """The old handler leaves descriptors behind that only a next arrival would make it take, and has paused
+    the sender: 65535 quanta of 512 bits later the sender goes on.
     """
     params = {
         **FRAMES,

@@ -70,13 +70,13 @@ def test_unknown_driver_and_workload() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"duration_s": -1.0}, "duration_s = -1.0: out of range; use 0..3600 s"),
+        ({"duration_s": -1.0}, "duration_s = -1.0: out of range; use 1e-06..3600 s"),
         ({"duration_s": 0.0}, "duration_s = 0.0: out of range"),
         ({"duration_s": float("nan")}, "duration_s = nan: out of range"),
         ({"warmup_s": 4000.0}, "warmup_s = 4000.0: out of range"),
         ({"slices": 0}, "slices = 0: out of range; use 1 or more"),
-        ({"seed": -1}, "seed = -1: out of range"),
-        ({"seed": 1.5}, "seed = 1.5: not a whole number"),
+        ({"seed": -1}, "seed = -1: not a seed; use a whole number from 0 on"),
+        ({"seed": 1.5}, "seed = 1.5: not a seed"),
     ],
 )
 def test_arguments(arguments: dict[str, Any], message: str) -> None:

@@ -1,4 +1,6 @@
-"""TCP: segments, windows, delayed ACKs, blocking, and the ways of scatter-gather: buffers a frame, GSO, sendfile."""
+"""TCP: segments, windows, delayed ACKs, blocking, and the ways of scatter-gather: buffers a frame, GSO,
+sendfile.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def test_a_single_segment_waits_for_the_timer() -> None:
 
 
 def test_the_window_is_never_exceeded() -> None:
-    """A reader that takes its time: unread plus under way stay within the window, and a shut window reopens by an update."""
+    """A reader that takes its time: unread plus under way stay within the window, and a shut window reopens
+    by an update.
+    """
     window = 20_000
     params = {
         "socket.tcp_window_bytes": window,
@@ -80,7 +84,7 @@ def test_segments_are_full() -> None:
     assert end.remote["received_bytes"] == 1460 * end.remote["delivered"]
 
 
-# Scatter-gather ----------------------------------------------------------------------------------------------------------
+# Scatter-gather ---------------------------------------------------------------------------------------------
 
 
 def buffers(first_byte: int, payload: int, page: int) -> list[tuple[int, int]]:
@@ -96,7 +100,9 @@ def buffers(first_byte: int, payload: int, page: int) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("page", [300, 512, 1000, 4096])
 def test_buffers_of_a_frame(page: int) -> None:
-    """A head of 66 bytes, then a buffer for each page that the segment touches: 8 bytes of descriptor for each."""
+    """A head of 66 bytes, then a buffer for each page that the segment touches: 8 bytes of descriptor for
+    each.
+    """
     params = {
         "local.stack.fragment_bytes": page,
         "bus.clock_mhz": 100.0,
@@ -128,7 +134,9 @@ def test_buffers_of_a_frame(page: int) -> None:
     ("page", "linear"), [(128, "all"), (200, "all"), (241, "all"), (260, "some"), (300, "none")]
 )
 def test_more_than_seven_buffers_are_copied_together(page: int, linear: str) -> None:
-    """The head and six page fragments fit: 1448 bytes touch 7 or 8 pages of 241 bytes, 6 or 7 of 260, 5 or 6 of 300."""
+    """The head and six page fragments fit: 1448 bytes touch 7 or 8 pages of 241 bytes, 6 or 7 of 260, 5 or 6
+    of 300.
+    """
     end = observe("tcp_stream", {"local.stack.fragment_bytes": page} | SG | EXACT, 0.01).end.local
     frames = end["tx_frames"]
     assert frames > 100
@@ -164,7 +172,7 @@ def test_super_packets_are_bounded() -> None:
     assert end["tx_frames"] > 4 * end.total("calls.*.tcp_output")
 
 
-# Sendfile ------------------------------------------------------------------------------------------------------------
+# Sendfile ---------------------------------------------------------------------------------------------------
 
 
 def test_sendfile_without_scatter_gather_copies_page_by_page() -> None:

@@ -52,7 +52,9 @@ def test_number_of_fragments(message_bytes: int, mtu: int, fragments: int) -> No
 
 
 def test_fragments_are_summed_while_they_are_copied(run: Observed) -> None:
-    """Every byte of payload and the UDP header once: 0.3 cycles; the source is cold, 32 buffers exceed the cache: 1.2."""
+    """Every byte of payload and the UDP header once: 0.3 cycles; the source is cold, 32 buffers exceed the
+    cache: 1.2.
+    """
     host = run.end.local
     begun, rest = divmod(host["calls.process.copy"], 45)
     copied = begun * 65515 + rest * 1480
@@ -122,7 +124,9 @@ def test_a_full_socket_drops_the_datagram() -> None:
 
 
 def test_checksum_rule_changes_only_the_reader_s_checksum() -> None:
-    """Patch 1: under mainline's rule fragments count as verified; under VIA's the process sums while it copies."""
+    """Patch 1: under mainline's rule fragments count as verified; under VIA's the process sums while it
+    copies.
+    """
     ends = {
         rule: observe("udp_stream", BIG | {"remote.driver.rx_checksum_rule": rule}, 0.02).end
         for rule in ("mainline", "via")
@@ -137,7 +141,8 @@ def test_checksum_rule_changes_only_the_reader_s_checksum() -> None:
     assert {name for name in differ - own if name.startswith(("ledger", "calls", "bus"))} <= TIMING
 
 
-#: What a longer read may shift by a few picoseconds of schedule: who preempts whom, and the reads under way at the end.
+#: What a longer read may shift by a few picoseconds of schedule: who preempts whom, and the reads under way
+#: at the end.
 TIMING = {"ledger_ps.hard_irq.mmio_read"}
 
 
