@@ -11,7 +11,7 @@ UNITS += "|descriptors|frames|packets|messages"
 COUNTS = (
     "buffers|calls|count|cpus|ensemble|errors|instances|line|number|parameters|ring|rows|runs|seed|slices"
 )
-COUNTS += "|slots|starts"
+COUNTS += "|slots|starts|confidence|width"  # the last two are fractions
 # Their unit stands in another field.
 VALUES = "cost|delta|factor|high|low|predicted|published|recomputed|resolution|sd|spread|value"
 
