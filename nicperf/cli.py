@@ -47,14 +47,24 @@ class Commands(click.Group):
 
 def settings(ctx: click.Context, param: click.Parameter, pairs: Sequence[str]) -> dict[str, Any]:
     """Turn `name=value` words into a mapping; the model checks names and ranges."""
-    values: dict[str, Any] = {}
+    return {name: value_of(text) for name, text in named(pairs).items()}
+
+
+def grid_of(ctx: click.Context, param: click.Parameter, pairs: Sequence[str]) -> dict[str, list[Any]]:
+    """Turn `name=value,value` words into a mapping; the model checks names and ranges."""
+    return {name: [value_of(word) for word in text.split(",")] for name, text in named(pairs).items()}
+
+
+def named(pairs: Sequence[str]) -> dict[str, str]:
+    """Split words at their equals sign."""
+    values: dict[str, str] = {}
     for pair in pairs:
         name, _, text = pair.partition("=")
         if not (name and text):
             raise click.BadParameter(f"{pair!r} is not of the form name=value")
         if name in values:
             raise click.BadParameter(f"{name} is set twice")
-        values[name] = value_of(text)
+        values[name] = text
     return values
 
 
@@ -87,6 +97,13 @@ SHOWN = {
     "parameters": ["name", "value", "unit", "origin", "low", "high"],
     "figures": ["id", "value", "unit", "role"],
     "claims": ["id", "statement"],
+    "sweep": [
+        "throughput_mbit_s",
+        "cpu_percent_local",
+        "cpu_percent_remote",
+        "interrupts_per_s_local",
+        "interrupts_per_s_remote",
+    ],
     "ledger": ["id", "role", "published", "predicted", "unit", "error_percent", "verdict"],
 }
 
@@ -187,6 +204,23 @@ def simulate(
         print_json({**asked, **result})
     else:
         print_frame(pd.DataFrame({"quantity": result.keys(), "value": result.values()}), layout)
+
+
+@main.command()
+@slug_argument
+@click.argument("configuration")
+@click.argument("workload")
+@click.argument("grid", nargs=-1, metavar="[NAME=VALUE[,VALUE]...]...", callback=grid_of)
+@click.option(
+    "--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each combination."
+)
+@format_option
+def sweep(
+    slug: str, configuration: str, workload: str, grid: dict[str, list[Any]], seeds: int, layout: str
+) -> None:
+    """Run the model for every combination of values."""
+    frame = nic.sweep(nic.experiment(slug), configuration, workload, grid, seeds=range(seeds))
+    print_frame(frame, layout, [*grid, "seed", *SHOWN["sweep"]])
 
 
 @main.command()

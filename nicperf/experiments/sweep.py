@@ -25,7 +25,7 @@ def sweep(
     progress: bool | None = None,
     **options: Any,
 ) -> pd.DataFrame:
-    """Run an experiment's model, with its fitted values, for every combination of the grid's values and every seed.
+    """Run an experiment's fitted model for every combination of the grid's values with every seed.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def sweep(
     seeds, executor, progress
         As for `nicperf.simulation.sweep`.
     **options
-        `duration_s`, `warmup_s`, `slices`, `stop_width` and `confidence` of `nicperf.simulation.simulate`, where
-        they shall differ from the experiment's own.
+        `duration_s`, `warmup_s`, `slices`, `stop_width` and `confidence` of `nicperf.simulation.simulate`,
+        where they shall differ from the experiment's own.
 
     Returns
     -------

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
+from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,7 +21,6 @@ from nicperf.simulation.summary import summarise
 
 #: What differs from the base scenario in one run: settings by full dotted name, and the seed.
 Job = tuple[Mapping[str, Any], int]
-Parts = Mapping[str, Mapping[str, Any]]
 
 #: A batch takes about so long: much longer than any executor's overhead, short enough for a bar that moves.
 BATCH_S = 0.05
@@ -74,11 +75,11 @@ def run_all(
 
 def run_batch(base: Scenario, jobs: Sequence[Job]) -> dict[str, np.ndarray]:
     """Run jobs one after the other: the figures of `Run.summary`, and those of a stopping rule."""
-    parts = {side: base.host(side) for side in SIDES}
+    hosts = _assembly(base)
     changes, measured, widths = [], [], []
     for settings, seed in jobs:
         try:
-            rows, _ = execute(base, *_hosts(parts, settings), seed)
+            rows, _ = execute(base, *hosts(settings), seed)
         except Exception as error:
             error.add_note(f"sweep: {dict(settings)}, seed {seed}")
             raise
@@ -93,16 +94,25 @@ def run_batch(base: Scenario, jobs: Sequence[Job]) -> dict[str, np.ndarray]:
     return figures
 
 
-def _hosts(parts: Parts, settings: Mapping[str, Any]) -> tuple[SimpleNamespace, SimpleNamespace]:
-    """Both hosts for the compiled run, which reads attributes only; parts that nothing touches are shared."""
-    changes: dict[tuple[str, str], dict[str, Any]] = {}
-    for name, value in settings.items():
-        side, group, field = name.split(".")
-        changes.setdefault((side, group), {})[field] = value
-    hosts = {side: SimpleNamespace(**parts[side]) for side in SIDES}
-    for (side, group), fields in changes.items():
-        setattr(hosts[side], group, SimpleNamespace(**{**vars(parts[side][group]), **fields}))
-    return hosts["local"], hosts["remote"]
+def _assembly(base: Scenario) -> Callable[[Mapping[str, Any]], tuple[SimpleNamespace, SimpleNamespace]]:
+    """A function from settings to both hosts of the compiled run; parts that recur are made once."""
+    parts = {side: base.host(side) for side in SIDES}
+
+    @cache
+    def part(side: str, group: str, fields: tuple[tuple[str, Any], ...]) -> Any:
+        return replace(parts[side][group], **dict(fields))
+
+    def hosts(settings: Mapping[str, Any]) -> tuple[SimpleNamespace, SimpleNamespace]:
+        changes: dict[tuple[str, str], tuple[tuple[str, Any], ...]] = {}
+        for name, value in settings.items():
+            side, group, field = name.split(".")
+            changes[side, group] = (*changes.get((side, group), ()), (field, value))
+        both = {side: SimpleNamespace(**parts[side]) for side in SIDES}
+        for (side, group), fields in changes.items():
+            setattr(both[side], group, part(side, group, fields))
+        return both["local"], both["remote"]
+
+    return hosts
 
 
 def _batch(jobs: int, seconds: float) -> int:

@@ -89,7 +89,7 @@ def sweep(
         confidence=confidence,
     )
     axes = {name: _values(driver, name, values) for name, values in grid.items()}
-    numbers = [check_seed(seed, PLACE) for seed in _listed("seeds", seeds)]
+    numbers = [check_seed(seed, "sweep") for seed in _listed("seeds", seeds, "sweep")]
     points = [
         check_settings(driver, dict(zip(axes, chosen, strict=True)), PLACE)
         for chosen in product(*axes.values())
@@ -110,15 +110,15 @@ def _values(driver: str, name: str, values: Iterable[Any]) -> list[Any]:
     return [next(iter(check_settings(driver, {name: v}, PLACE).values())) for v in _listed(name, values)]
 
 
-def _listed(name: str, values: Iterable[Any]) -> list[Any]:
+def _listed(name: str, values: Iterable[Any], place: str = PLACE) -> list[Any]:
     """The values as a list; a single value and an empty list are refused."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise ScenarioError(
-            "not a list of values", place=PLACE, field=name, value=values, cure=f"write [{values!r}]"
+            "not a list of values", place=place, field=name, value=values, cure=f"write [{values!r}]"
         )
     listed = list(values)
     if not listed:
         raise ScenarioError(
-            "no values", place=PLACE, field=name, value=listed, cure="give at least one, or leave it out"
+            "no values", place=place, field=name, value=listed, cure="give at least one, or leave it out"
         )
     return listed

@@ -65,6 +65,12 @@ def test_checker_sees_a_missing_and_an_old_pin() -> None:
     assert unpinned({"a": ">=2", "b": ">=1", "c": ""}, "# pins\na==1.9\nb==1.0\n") == ["a", "c"]
 
 
+def test_extras_are_tested(root: Path) -> None:
+    pyproject, _ = read(root)
+    for extra in pyproject["project"]["optional-dependencies"].values():
+        assert set(extra) <= set(pyproject["dependency-groups"]["test"])
+
+
 def test_checker_sees_a_difference(root: Path) -> None:
     pyproject, environment = read(root)
     pyproject["project"]["dependencies"].append("zstandard>=0.22")
