@@ -1,10 +1,10 @@
 # Each target stands alone on a fresh clone: it first builds the environment it needs, and reuses what is there.
 # The environment is the active one ($VIRTUAL_ENV, or a conda environment other than base), otherwise .venv.
-# NICPERF_CHECKED=1 compiles with checks of bounds and undefined behaviour, in a build folder of its own.
+# NICPERF_CHECKED=1 makes `make test` run the checked build.
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help env report test lab lint clean
+.PHONY: help env report test test-checked bench lab lint clean
 SHELL := /bin/sh
 .SHELLFLAGS := -eu -c
 
@@ -16,9 +16,13 @@ export UV_PYTHON := $(abspath $(PYTHON))
 
 # Pins go into our own .venv only: whoever brings an environment keeps its versions where they satisfy pyproject.toml.
 REQUIREMENTS := $(if $(filter .venv,$(PREFIX)),-r constraints.txt,--group dev)
-FLAVOUR := $(if $(NICPERF_CHECKED),checked,fast)
-BUILD_checked := -Cbuild-dir=build/checked -Csetup-args=-Dchecked=true
-STAMP := build/env/$(FLAVOUR)$(subst /,-,$(PREFIX))
+STAMP := build/env/$(subst /,-,$(PREFIX))
+CHECKED := build/checked
+# Where the checked build is exercised: what drives the compiled core. The sanitizers' runtime must be there before Python is;
+# Python's own allocator hides the borders of its objects, and what it never frees is no leak of ours.
+CHECKED_TESTS = $(wildcard $(addprefix tests/,checked analytic laws twin unit/test_model_*.py))
+CHECKED_ENV = LD_PRELOAD=$(shell $(CC) -print-file-name=libasan.so) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
+	PYTHONPATH=$(CURDIR)/$(CHECKED)/site/lib:$(CURDIR) NICPERF_CHECKED=1
 BASE_PYTHON = $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && command -v $$python && break; done)
 
@@ -26,7 +30,7 @@ BASE_PYTHON = $(shell for python in python3 python3.14 python3.13 python3.12 pyt
 missing = { echo "nicperf needs $(1). On Debian or Ubuntu: apt-get install $(2)" >&2; exit 1; }
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s%s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s%s\n", $$1, $$2 }' Makefile
 
 env: $(STAMP) ## create the environment and compile (the other targets do it by themselves)
 	@# An import recompiles what was edited, before parallel workers would all try to.
@@ -35,9 +39,25 @@ env: $(STAMP) ## create the environment and compile (the other targets do it by 
 report: env ## execute the notebooks and write the HTML report
 	@$(PYTHON) -m nicperf.report build
 
+ifdef NICPERF_CHECKED
+test: test-checked
+else
 test: env ## run all tests, and every notebook against its stored outputs
 	@$(PYTHON) -m pytest
 	@$(PYTHON) -m pytest --nbval --nbval-current-env -n 2 --dist loadscope notebooks
+endif
+
+test-checked: env ## run the core's tests in a build that stops at bad indices, misused memory and integer overflow
+	@test -e $(CHECKED)/build.ninja || meson setup -Dchecked=true --buildtype=debugoptimized \
+		--prefix=$(CURDIR)/$(CHECKED)/site -Dpython.purelibdir=lib -Dpython.platlibdir=lib $(CHECKED) >/dev/null
+	@ninja --quiet -C $(CHECKED) && meson install --quiet --no-rebuild -C $(CHECKED)
+	@# The editable install steps aside, and the sources come last in the path: the package is the checked one.
+	@$(CHECKED_ENV) MESONPY_EDITABLE_SKIP=$$($(PYTHON) -c 'import sys; print(*{f._build_path for f in sys.meta_path if hasattr(f, "_build_path")})') \
+		$(PYTHON) -P -m pytest -p no:cacheprovider $(CHECKED_TESTS)
+
+bench: env ## measure the speed beside other simulators (BENCH="--full" and the like: see benchmarks/README.md)
+	@if command -v uv >/dev/null; then uv pip install -q --group bench; else $(PYTHON) -m pip install -q --group bench; fi
+	@$(PYTHON) -m benchmarks $(BENCH)
 
 lab: env ## open the notebooks in JupyterLab
 	@$(PYTHON) -m jupyterlab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
@@ -62,12 +82,12 @@ $(STAMP): $(PYTHON) pyproject.toml constraints.txt meson.build meson.options nic
 	@command -v $(firstword $(CC)) >/dev/null || $(call missing,a C compiler ($(CC)),build-essential)
 	@$(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' \
 		|| $(call missing,the C headers of Python,python3-dev)
-	@# One environment imports one build: the stamp of another flavour or interpreter is void from here on.
+	@# One environment imports one build: the stamp of another interpreter is void from here on.
 	@rm -rf build/env
 	@command -v uv >/dev/null || $(PYTHON) -m pip install -q uv || echo "nicperf: no uv to be had, pip takes longer"
 	@if command -v uv >/dev/null; then install="uv pip install -q"; else install="$(PYTHON) -m pip install -q"; fi; \
 	echo "nicperf: installing packages into $(PREFIX)"; \
 	$$install $(REQUIREMENTS); \
-	echo "nicperf: compiling ($(FLAVOUR) build)"; \
-	$$install --no-build-isolation $(BUILD_$(FLAVOUR)) -e .
+	echo "nicperf: compiling"; \
+	$$install --no-build-isolation -e .
 	@mkdir -p $(@D) && touch $@

@@ -27,7 +27,8 @@ cdef struct costs_t:                    # picoseconds, or picoseconds per byte, 
 cdef struct settings_t:                 # of this host's socket, stack and workload
     int32_t mtu_bytes, mss_bytes, ack_bytes, header_bytes
     int32_t fragment_bytes, super_packet_bytes, backlog_packets, qdisc_packets
-    int32_t message_bytes, receive_bytes, send_footprint_bytes, last_cache_bytes
+    int32_t message_bytes, receive_bytes, last_cache_bytes
+    int64_t send_footprint_bytes        # beyond 32 bits for the largest messages and most buffers
     int64_t send_buffer_bytes, receive_buffer_bytes
     int32_t tx_truesize_bytes, rx_truesize_bytes
     int64_t rto_ps, delayed_ack_ps

@@ -17,7 +17,8 @@ def requirements(lines: list[str]) -> dict[str, str]:
 
 
 def wanted(pyproject: dict) -> dict[str, str]:
-    groups = pyproject["dependency-groups"].values()
+    """What every environment holds; `make bench` adds its own group."""
+    groups = {**pyproject["dependency-groups"], "bench": []}.values()
     named = [line for group in groups for line in group if isinstance(line, str)]
     return requirements(pyproject["project"]["dependencies"] + named)
 
