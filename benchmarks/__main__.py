@@ -35,7 +35,9 @@ def main() -> int:
         load.append(os.getloadavg()[0])
     head = {"date": time.strftime("%Y-%m-%d"), "machine": machine(), "load": load, "rounds": options.rounds}
     print(table.render(rows))
-    print(f"\n{head['machine']['cpu']}, {head['machine']['cores']} cores; load {min(load):.1f} to {max(load):.1f}")
+    print(
+        f"\n{head['machine']['cpu']}, {head['machine']['cores']} cores; load {min(load):.1f} to {max(load):.1f}"
+    )
     print("rates are per CPU-second; ratios are taken within a round, then the median of the rounds")
     table.write(options.json, rows, head)
     return 0

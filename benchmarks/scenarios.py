@@ -18,4 +18,6 @@ def velocity(kernel: str, duration_s: float, **params: object) -> Scenario:
     """TCP_STREAM from one of the kernels of velocity-2009, seed 1, without warm-up: every frame counts."""
     both = {f"local.{name}": value for name, value in SENDERS[kernel].items()}
     both |= {f"remote.{name}": value for name, value in ALL.items()}
-    return scenario("velocity", "tcp_stream", {**both, **params}, seed=1, duration_s=duration_s, warmup_s=0.0, slices=1)
+    return scenario(
+        "velocity", "tcp_stream", {**both, **params}, seed=1, duration_s=duration_s, warmup_s=0.0, slices=1
+    )

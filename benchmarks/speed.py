@@ -22,7 +22,7 @@ class Simulator(NamedTuple):
     """Something that executes the model of `benchmarks.nic`."""
 
     run: Callable[[Nic], Outcome]
-    frames: int     # about a quarter of a second on a CPU of 2023
+    frames: int  # about a quarter of a second on a CPU of 2023
 
 
 def _peer(module: str) -> Callable[[Nic], Outcome]:
@@ -93,8 +93,20 @@ def rows(rates: dict[str, np.ndarray], common: list[str], events_per_frame: floa
             out.append(Row(group, f"{what} / {name}", mine / rates[name], "x", at_least=goal))
     events = ledger * events_per_frame
     out += [
-        Row("velocity TCP_STREAM", "napi, events", events, "events/s", note=f"{events_per_frame:.1f} per frame"),
-        Row("velocity TCP_STREAM", "C, bare loop", rates["loop"], "events/s", note="binary heap, the same events, no model"),
+        Row(
+            "velocity TCP_STREAM",
+            "napi, events",
+            events,
+            "events/s",
+            note=f"{events_per_frame:.1f} per frame",
+        ),
+        Row(
+            "velocity TCP_STREAM",
+            "C, bare loop",
+            rates["loop"],
+            "events/s",
+            note="binary heap, the same events, no model",
+        ),
         Row("velocity TCP_STREAM", "napi / C, bare loop", events / rates["loop"], "x", at_least=0.25),
     ]
     return out

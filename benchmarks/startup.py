@@ -35,10 +35,19 @@ def environment(site: Path) -> dict[str, str]:
 
 def measure(rounds: int) -> list[Row]:
     env = environment(Path("build/benchmarks/site"))
-    works = {name: partial(child_cpu_s, [sys.executable, "-P", "-c", code], env) for name, code in PROGRAMS.items()}
+    works = {
+        name: partial(child_cpu_s, [sys.executable, "-P", "-c", code], env) for name, code in PROGRAMS.items()
+    }
     seconds = interleave(works, rounds)
     goals = {"import nicperf": 0.3, "first simulate": 0.6}
     return [
-        Row("fresh interpreter", name, values, "s", at_most=goals.get(name), note="CPU, the interpreter included")
+        Row(
+            "fresh interpreter",
+            name,
+            values,
+            "s",
+            at_most=goals.get(name),
+            note="CPU, the interpreter included",
+        )
         for name, values in seconds.items()
     ]

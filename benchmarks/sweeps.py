@@ -44,7 +44,10 @@ def dask() -> Iterator[Executor]:
     """The executor of a local cluster of two processes."""
     from distributed import Client, LocalCluster
 
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
         yield client.get_executor()
 
 
@@ -59,8 +62,10 @@ def measure(rounds: int) -> list[Row]:
         return rows(scenarios, expected, pools, rounds)
 
 
-def rows(scenarios: list[Scenario], expected: list[float], pools: dict[str, Executor], rounds: int) -> list[Row]:
-    for name, executor in pools.items():    # also lets every worker import before it is timed
+def rows(
+    scenarios: list[Scenario], expected: list[float], pools: dict[str, Executor], rounds: int
+) -> list[Row]:
+    for name, executor in pools.items():  # also lets every worker import before it is timed
         if sweep(scenarios, executor) != expected:
             raise RuntimeError(f"{name} gives other results than one thread")
     works = {name: partial(seconds, partial(sweep, scenarios, executor)) for name, executor in pools.items()}

@@ -70,7 +70,7 @@ class Loop:
     def __init__(self, trace: np.ndarray) -> None:
         slots = 16
         self.slot = trace[:, 1]
-        key = trace[:, 0] * slots + self.slot   # at the same time, the lower slot goes first
+        key = trace[:, 0] * slots + self.slot  # at the same time, the lower slot goes first
         by_slot = np.argsort(self.slot, kind="stable")
         self.at = np.ascontiguousarray(key[by_slot])
         self.first = np.zeros(slots + 1, dtype=np.int64)

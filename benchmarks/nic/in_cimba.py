@@ -81,7 +81,17 @@ class Model(cimba.Model):
 
 def run(nic: Nic) -> Outcome:
     model = Model()
-    for name in ("frames", "frame_ns", "fifo_frames", "dma_ns", "timer_ns", "coalesced_frames", "irq_ns", "budget", "packet_ns"):
+    for name in (
+        "frames",
+        "frame_ns",
+        "fifo_frames",
+        "dma_ns",
+        "timer_ns",
+        "coalesced_frames",
+        "irq_ns",
+        "budget",
+        "packet_ns",
+    ):
         setattr(model, name, getattr(nic, name))
     model.descriptors = cimba.Container(nic.ring)
     results = cimba.Experiment(model).run(workers=1)

@@ -33,6 +33,8 @@ def test_fault_stops_the_process(fault: str) -> None:
     assert any(words in done.stderr for words in FAULTS[fault].split("|")), done.stderr
 
 
-@pytest.mark.parametrize("call", ["ledger_overflow(1)", "fifo_with_a_wrong_mask(15)", "row_beyond_the_view(3)"])
+@pytest.mark.parametrize(
+    "call", ["ledger_overflow(1)", "fifo_with_a_wrong_mask(15)", "row_beyond_the_view(3)"]
+)
 def test_right_use_passes(call: str) -> None:
     assert run(call).returncode == 0, run(call).stderr

@@ -11,16 +11,10 @@ UNITS += "|descriptors|frames|packets|messages"
 COUNTS = (
     "buffers|calls|count|cpus|ensemble|errors|instances|line|number|parameters|ring|rows|runs|seed|slices"
 )
-<<<<<<< HEAD
 COUNTS += "|slots|starts"
 # Pure ratios, and numbers whose unit stands in another field.
 VALUES = "confidence|cost|delta"
 VALUES += "|factor|high|low|predicted|published|recomputed|resolution|sd|spread|value|width"
-=======
-COUNTS += "|slots|starts|confidence|width"  # the last two are fractions
-# Their unit stands in another field.
-VALUES = "cost|delta|factor|high|low|predicted|published|recomputed|resolution|sd|spread|value"
->>>>>>> sweep
 
 
 def problems(path: str, text: str) -> list[str]:

@@ -13,7 +13,10 @@ BOTH_HOSTS = {name: p for name, p in parameters("velocity").items() if p.kind in
 
 
 def largest_message(workload: str) -> dict[str, Any]:
-    return {"workload.message_bytes": 65507 if workload == "udp_stream" else 1 << 20, "workload.send_buffers": 4096}
+    return {
+        "workload.message_bytes": 65507 if workload == "udp_stream" else 1 << 20,
+        "workload.send_buffers": 4096,
+    }
 
 
 @pytest.mark.parametrize("workload", WORKLOADS)
