@@ -43,7 +43,7 @@ ifdef NICPERF_CHECKED
 test: test-checked
 else
 test: env ## run all tests, and every notebook against its stored outputs
-	@$(PYTHON) -m pytest
+	@$(PYTHON) -m pytest -n 2
 	@$(PYTHON) -m pytest --nbval --nbval-current-env -n 2 --dist loadscope notebooks
 endif
 
