@@ -29,7 +29,9 @@ cdef class Wiretap:
         free(self.content)
 
     cdef int lay(self, int32_t pool) except -1:
-        """Make room for the frames that may be in flight; once."""
+        """Make room for the frames that may be in flight."""
+        if self.content != NULL:
+            raise ValueError("a wiretap serves one simulation")
         self.content = <uint8_t*>calloc(pool, FRAME_BYTES)
         if self.content == NULL:
             raise MemoryError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, AnyStr
 
 from nicperf.engine.ledger import CONTEXTS, OPERATIONS
 from nicperf.errors import ScenarioError
@@ -95,7 +95,7 @@ class Exports:
         OSError
             The file cannot be written.
         """
-        return _text(folded(self._charges()), path)
+        return _deliver(folded(self._charges()), path)
 
     def to_speedscope(self, path: Destination = None) -> str | None:
         """Write the CPU time as a speedscope profile: one for each side, stacks as in `to_folded`.
@@ -115,10 +115,10 @@ class Exports:
             The file cannot be written.
         """
         sc = self.scenario
-        return _text(speedscope(self._charges(), f"{sc.driver} {sc.workload}"), path)
+        return _deliver(speedscope(self._charges(), f"{sc.driver} {sc.workload}"), path)
 
     def to_netperf(self) -> str:
-        """Print the run as netperf 2.4 does with ``-c -C``.
+        """Return what netperf 2.4 would have printed with ``-c -C``.
 
         Returns
         -------
@@ -130,7 +130,7 @@ class Exports:
         return netperf(self.scenario, self.summary, self.measured_s, local, remote)
 
     def to_iperf(self) -> str:
-        """Print the run as an iperf 2.1 server does, one interval for each slice of the timeline.
+        """Return what an iperf 2.1 server would have printed, one interval for each slice of the timeline.
 
         Returns
         -------
@@ -155,15 +155,8 @@ class Exports:
                         yield side, context, operation, round(operation_ps * share / 1000)
 
 
-def _text(text: str, path: Destination) -> str | None:
-    if path is None:
-        return text
-    write_whole(path, text.encode())
-    return None
-
-
-def _deliver(content: bytes, path: Destination) -> bytes | None:
+def _deliver(content: AnyStr, path: Destination) -> AnyStr | None:
     if path is None:
         return content
-    write_whole(path, content)
+    write_whole(path, content.encode() if isinstance(content, str) else content)
     return None
