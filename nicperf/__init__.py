@@ -7,6 +7,7 @@ from typing import Any
 
 # Public name -> module that defines it. Loaded on first use: pandas alone takes a second to import.
 _HOME = {
+    "checksum": "nicperf.packets",
     "consistency": "nicperf.published",
     "experiment": "nicperf.experiments",
     "experiments": "nicperf.experiments",

@@ -9,6 +9,7 @@ from nicperf.stack._host cimport Host, packet_t
 cdef enum:
     TX_BUFFERS = 7
     RX_GROUP = 4                        # receive descriptors return in groups
+    FRAME_SPACE_BYTES = 4096            # of the address space, for the buffers that one frame comes from
 
 cdef enum:                              # word 0 of both descriptors: status 15:0, length 29:16, OWN 31
     LENGTH_SHIFT = 16

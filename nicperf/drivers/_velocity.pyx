@@ -1,5 +1,5 @@
 """The via-velocity driver and its chip, executed. The steps stand in `velocity.py`; this file follows them in their order."""
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from nicperf.engine._ledger cimport (
     HARD_IRQ, OP_COPY, OP_GSO, OP_IRQ_ENTRY, OP_IRQ_SHARED, OP_LINEARIZE, OP_MMIO_READ, OP_MMIO_WRITE, OP_POLL, OP_RX_REAP,
@@ -27,7 +27,7 @@ cdef enum:
     PAUSE_BELOW = 24                    # free receive descriptors
     RESUME_AT = 48
     PAUSE_BYTE_TIMES = 0xFFFF * 64      # the longest pause that a frame can ask for: 65535 quanta of 512 bit times
-    BUFFER_BYTES = 2048                 # distance of buffers in the address space
+    BUS_LINE_BYTES = 256                # what the bus model sees of an address is its place in such a line
 
 
 cdef class VelocityHost(Host):
@@ -109,7 +109,7 @@ cdef class VelocityHost(Host):
         cdef int32_t index = frames_take(self.frames)
         cdef frame_t* f
         cdef tx_descriptor_t* d = &self.tx_ring[self.tx_driver]
-        cdef uint64_t address
+        cdef uint32_t address = <uint32_t>index * FRAME_SPACE_BYTES
         if index < 0:
             with gil:
                 raise RuntimeError("more frames in flight than the frame pool holds")
@@ -131,12 +131,12 @@ cdef class VelocityHost(Host):
         p.sequence += payload_bytes
 
         for i in range(n):
-            address = <uint64_t>index * BUFFER_BYTES
-            if i:
-                address += (f.sequence if i == 1 else 0) % self.set.fragment_bytes
-            d.buffer[i].address_low = <uint32_t>address
+            if i == 1:                      # the first page fragment starts inside its page, the others at their page's start
+                address += <uint32_t>(f.sequence % self.set.fragment_bytes) % BUS_LINE_BYTES
+            d.buffer[i].address_low = address
             d.buffer[i].address_high = 0
             d.buffer[i].size = size[i]
+            address = (address + size[i] + BUS_LINE_BYTES - 1) & ~<uint32_t>(BUS_LINE_BYTES - 1)
         d.word1 = (<uint32_t>(n + 1) << TX_COMMAND_SHIFT) | TX_COMMAND_NORMAL | TX_COMMAND_INTERRUPT
         d.word0 = (<uint32_t>f.length_bytes << LENGTH_SHIFT) | OWNED_BY_NIC
         self.tx_frame[self.tx_driver] = index
@@ -196,7 +196,7 @@ cdef class VelocityHost(Host):
         n = <int32_t>(d.word1 >> TX_COMMAND_SHIFT) - 1
         bus_ps = bus_move(&self.bus, BUS_TX_DESCRIPTOR, True, 8 + 8 * n, 0)
         for i in range(n):
-            bus_ps += bus_move(&self.bus, BUS_TX_DATA, True, d.buffer[i].size, d.buffer[i].address_low & 0xFF)
+            bus_ps += bus_move(&self.bus, BUS_TX_DATA, True, d.buffer[i].size, d.buffer[i].address_low % BUS_LINE_BYTES)
         return self.dma_submit(DMA_TX, self.p.frame_gap_ps + (n - 1) * self.p.buffer_gap_ps, bus_ps)
 
     cdef int wire_start(self) except -1 nogil:

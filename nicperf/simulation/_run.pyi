@@ -2,12 +2,16 @@ from typing import Any
 
 import numpy as np
 
+from nicperf.packets._wiretap import Wiretap
+
 QUEUE_NAMES: tuple[str, ...]
 STATE_NAMES: tuple[str, ...]
 WIDTHS: dict[str, int]
 
 class Simulation:
-    def __init__(self, local: Any, remote: Any, workload: str, seed: int) -> None: ...
+    def __init__(
+        self, local: Any, remote: Any, workload: str, seed: int, wiretap: Wiretap | None = None
+    ) -> None: ...
     def run(
         self, warmup_ps: int, slice_ps: int, slices: int, trace_events: int = 0
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...

@@ -3,9 +3,11 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 from nicperf.drivers._velocity cimport DMA_RX, DMA_TX, OWNED_BY_NIC, VelocityHost, velocity_stats_t
+from nicperf.drivers._velocity_bytes cimport VelocityBytesHost, velocity_bytes_connect
 from nicperf.engine._ledger cimport CONTEXTS, OPERATIONS
 from nicperf.engine._queue cimport queue_init, queue_next_ps, queue_next_slot, queue_t
 from nicperf.engine._server cimport server_dispatch, server_owed_ps
+from nicperf.packets._wiretap cimport Wiretap
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._frames cimport frames_init, frames_t
 from nicperf.stack._host cimport EVENTS_PER_HOST, LATENCY_BUCKETS, host_stats_t
@@ -150,6 +152,8 @@ cdef class Simulation:
         Sender and receiver.
     workload : {"udp_stream", "tcp_stream", "tcp_sendfile"}
     seed : int
+    wiretap : Wiretap, optional
+        Given one, the frames are real and it records them; the events are the same.
     """
 
     cdef queue_t* q
@@ -157,15 +161,15 @@ cdef class Simulation:
     cdef VelocityHost local, remote
     cdef int64_t events
 
-    def __cinit__(self, local, remote, str workload, seed):
+    def __cinit__(self, local, remote, str workload, seed, Wiretap wiretap=None):
         self.q = <queue_t*>malloc(sizeof(queue_t))
         self.frames = <frames_t*>malloc(sizeof(frames_t))
         if self.q == NULL or self.frames == NULL:
             raise MemoryError
         queue_init(self.q)
         frames_init(self.frames)
-        self.local = VelocityHost(0, seed)
-        self.remote = VelocityHost(EVENTS_PER_HOST, seed)
+        host_class = VelocityHost if wiretap is None else VelocityBytesHost
+        self.local, self.remote = host_class(0, seed), host_class(EVENTS_PER_HOST, seed)
         if workload == "udp_stream":
             self.local.socket, self.remote.socket = UdpSender(), UdpReceiver()
         else:
@@ -175,6 +179,8 @@ cdef class Simulation:
             (<VelocityHost>host).q = self.q
             (<VelocityHost>host).frames = self.frames
             _configure(host, spec, workload)
+        if wiretap is not None:
+            velocity_bytes_connect(self.local, self.remote, wiretap, workload != "udp_stream")
 
     def __del__(self):
         # The hosts know each other: without this their memory would wait for the garbage collector.

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nicperf.engine.ledger import CONTEXTS, OPERATIONS
+from nicperf.packets.capture import Capture
 from nicperf.parts.bus import USES
 from nicperf.simulation._run import Simulation
+from nicperf.simulation.export import Exports
+from nicperf.simulation.fidelity import DEFAULT_CAPTURE_FRAMES, wiretap_for
 from nicperf.simulation.scenario import SIDES, Scenario, host_spec, scenario
 from nicperf.simulation.stopping import half_width, pauses
 from nicperf.simulation.summary import DEVICE_COUNTERS, HOST_COUNTERS, block_of, received_bytes, summarise
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from nicperf.packets._wiretap import Wiretap
 
 #: What an elasticity speeds up, one at a time: resource -> (parameter, is it a speed).
 RESOURCES = {
@@ -33,7 +38,7 @@ RESOURCES = {
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Exports):
     """What one execution measured.
 
     Attributes
@@ -44,6 +49,8 @@ class Run:
         Every counter of (local, remote) at the end of the warm-up and of each slice.
     latency : uint64 array, shape (2, buckets)
         Delivered data frames by time from the driver to the socket.
+    capture : Capture or None
+        What passed the wire, when the run carried bytes.
 
     Notes
     -----
@@ -53,6 +60,7 @@ class Run:
     scenario: Scenario
     rows: np.ndarray
     latency: np.ndarray
+    capture: Capture | None = None
 
     def _block(self, name: str, side: int) -> np.ndarray:
         """Change of one block of counters over the measurement."""
@@ -95,7 +103,7 @@ class Run:
 
     @cached_property
     def counters(self) -> pd.DataFrame:
-        """Every counter: side, part, counter, value over the measurement."""
+        """Every counter: side, part, counter, value over the measurement (part ``bytes``: the whole run)."""
         import pandas as pd
 
         rows = []
@@ -103,6 +111,8 @@ class Run:
             parts = (("stack", "host", HOST_COUNTERS), ("driver", "device", DEVICE_COUNTERS))
             for part, block, names in parts:
                 rows += [(side, part, n, int(v)) for n, v in zip(names, self._block(block, i), strict=True)]
+        if self.capture is not None:
+            rows += self.capture.counters
         return pd.DataFrame(rows, columns=["side", "part", "counter", "value"])
 
     @cached_property
@@ -231,15 +241,19 @@ def half_width_percent(sc: Scenario, rows: np.ndarray) -> float:
     return 100 * width / float(slices.mean()) if slices.any() else math.nan
 
 
-def execute(sc: Scenario, local: Any, remote: Any, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def execute(
+    sc: Scenario, local: Any, remote: Any, seed: int, wiretap: Wiretap | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Execute a checked scenario; its hosts (`host_spec`) and seed are given apart, as a sweep varies them.
+
+    With a wiretap the frames are real, and it records them.
 
     Returns
     -------
     rows, latency : array
         As `Run` holds them.
     """
-    simulation = Simulation(local, remote, sc.workload, seed)
+    simulation = Simulation(local, remote, sc.workload, seed, wiretap)
     slice_ps = round(sc.duration_s * 1e12 / sc.slices)
     first, *later = pauses(sc.slices) if sc.stopping else [sc.slices]
     rows, latency, _ = simulation.run(round(sc.warmup_s * 1e12), slice_ps, first)
@@ -251,9 +265,13 @@ def execute(sc: Scenario, local: Any, remote: Any, seed: int) -> tuple[np.ndarra
     return rows, latency
 
 
-def simulate_scenario(sc: Scenario) -> Run:
+def simulate_scenario(
+    sc: Scenario, fidelity: str = "timing", capture_frames: int = DEFAULT_CAPTURE_FRAMES
+) -> Run:
     """Execute a checked scenario."""
-    return Run(sc, *execute(sc, host_spec(sc, "local"), host_spec(sc, "remote"), sc.seed))
+    wiretap = wiretap_for(fidelity, capture_frames)
+    rows, latency = execute(sc, host_spec(sc, "local"), host_spec(sc, "remote"), sc.seed, wiretap)
+    return Run(sc, rows, latency, None if wiretap is None else Capture.of(wiretap))
 
 
 def simulate(
@@ -267,6 +285,8 @@ def simulate(
     slices: int | None = None,
     stop_width: float | None = None,
     confidence: float = 0.95,
+    fidelity: str = "timing",
+    capture_frames: int = DEFAULT_CAPTURE_FRAMES,
 ) -> Run:
     """Run one scenario from its dotted parameters.
 
@@ -290,6 +310,10 @@ def simulate(
         was reached, `Run.measured_s` what it took.
     confidence : float
         Of that interval.
+    fidelity : {"timing", "bytes"}
+        ``bytes`` carries real frames: the same figures, slower, and `Run.to_pcapng` has something to write.
+    capture_frames : int
+        Most frames to keep of a run with bytes, from the start of the warm-up on: 1.5 KB each.
 
     Returns
     -------
@@ -317,5 +341,7 @@ def simulate(
             slices=slices,
             stop_width=stop_width,
             confidence=confidence,
-        )
+        ),
+        fidelity,
+        capture_frames,
     )

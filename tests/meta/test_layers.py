@@ -3,7 +3,7 @@
 import re
 from pathlib import PurePosixPath
 
-BASE = {"errors", "parameter", "paths", "progress", "records", "tables", "units"}
+BASE = {"errors", "files", "parameter", "paths", "progress", "records", "tables", "units"}
 MODEL = {"engine", "parts", "packets", "drivers", "stack", "simulation"}
 EVIDENCE = {"parsers", "published", "stats", "live"}
 BELOW = {
