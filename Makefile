@@ -11,8 +11,9 @@ SHELL := /bin/sh
 CONDA_ENV := $(if $(filter-out base,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX))
 PREFIX := $(patsubst $(CURDIR)/.venv,.venv,$(or $(VIRTUAL_ENV),$(CONDA_ENV),.venv))
 PYTHON := $(PREFIX)/bin/python
-export PATH := $(abspath $(PREFIX))/bin:$(PATH)
-export UV_PYTHON := $(abspath $(PYTHON))
+BIN := $(if $(filter .venv,$(PREFIX)),$(CURDIR)/.venv,$(PREFIX))/bin
+export PATH := $(BIN):$(PATH)
+export UV_PYTHON := $(BIN)/python
 
 # Pins go into our own .venv only: whoever brings an environment keeps its versions where they satisfy pyproject.toml.
 REQUIREMENTS := $(if $(filter .venv,$(PREFIX)),-r constraints.txt,--group dev)
@@ -73,14 +74,14 @@ clean: ## remove what the targets made
 
 .venv/bin/python:
 	@test -n "$(BASE_PYTHON)" || $(call missing,Python 3.11 or newer,python3 python3-venv python3-dev)
-	@$(BASE_PYTHON) -c "import ensurepip" || $(call missing,the venv module of $(BASE_PYTHON),python3-venv)
+	@$(BASE_PYTHON) -c "import ensurepip" 2>/dev/null || $(call missing,the venv module of $(BASE_PYTHON),python3-venv)
 	@echo "nicperf: creating .venv with $(BASE_PYTHON)"
 	@rm -rf .venv build/env
 	@$(BASE_PYTHON) -m venv .venv
 
 $(STAMP): $(PYTHON) pyproject.toml constraints.txt meson.build meson.options nicperf/meson.build
 	@command -v $(firstword $(CC)) >/dev/null || $(call missing,a C compiler ($(CC)),build-essential)
-	@$(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' \
+	@$(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null \
 		|| $(call missing,the C headers of Python,python3-dev)
 	@# One environment imports one build: the stamp of another interpreter is void from here on.
 	@rm -rf build/env
