@@ -35,7 +35,8 @@ def sweep(
     exp : Experiment
         With a stored fit.
     configuration : str
-        The configuration that is varied; all workloads of the experiment are run, and chosen by a list.
+        The configuration that is varied; all workloads of the experiment are run, and chosen by a list. The one
+        that the parameter moves most is shown first.
     parameter : str
         Dotted name; ``local.`` in front changes the sending host only.
     values : sequence
@@ -65,7 +66,7 @@ def sweep(
         return {"workload": workload, parameter: value, **{name: done.summary[name] for name in y}}
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        frame = pd.DataFrame(list(pool.map(run, jobs)))
+        frame = _most_moved_first(pd.DataFrame(list(pool.map(run, jobs))), y)
     marks = pd.DataFrame() if overrides else published_points(exp, configuration, parameter)
     if _specification(exp, parameter).kind in ("choice", "bool"):
         for table in (frame, marks):
@@ -107,6 +108,14 @@ def setting(exp: Experiment, configuration: str, workload: str, parameter: str) 
         if name in asked["params"]:
             return asked["params"][name]
     return _specification(exp, parameter).default
+
+
+def _most_moved_first(frame: pd.DataFrame, y: Sequence[str]) -> pd.DataFrame:
+    """Rows of the workload whose quantities change most, relative to their size, before the others."""
+    groups = frame.groupby("workload", sort=False)[list(y)]
+    moved = ((groups.max() - groups.min()) / groups.max()).max(axis=1)
+    first = frame["workload"] == moved.idxmax()
+    return pd.concat([frame[first], frame[~first]], ignore_index=True)
 
 
 def _specification(exp: Experiment, parameter: str) -> Parameter:

@@ -485,6 +485,14 @@ def test_published_points_stand_at_the_setting_and_carry_the_figures():
     assert (row["throughput_mbit_s"], row["cpu_percent_local"]) == (641.77, 41.62)
 
 
+def test_the_workload_that_moves_most_is_shown_first():
+    rows = [("flat", 500.0, 10.0), ("flat", 501.0, 10.0), ("steep", 90.0, 10.0), ("steep", 100.0, 10.0)]
+    frame = pd.DataFrame(rows, columns=["workload", "throughput_mbit_s", "cpu_percent_local"])
+    ordered = sweeps._most_moved_first(frame, ["throughput_mbit_s", "cpu_percent_local"])
+    assert list(ordered["workload"]) == ["steep", "steep", "flat", "flat"]
+    assert list(ordered["throughput_mbit_s"]) == [90.0, 100.0, 500.0, 501.0]
+
+
 def test_switches_and_choices_become_words():
     assert [sweeps._word(v) for v in (True, False, 0, 64)] == ["on", "off", "no limit", "64"]
 
