@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
     FRAME_BUFFERS = 7                   # most buffers that one frame may come from
-    FRAME_POOL = 8192
+    FRAME_POOL = 32768                  # more than rings, backlogs and FIFOs hold: 1 MiB of the smallest frames is 24,385
 
 cdef enum:                              # what a frame carries
     TCP_DATA, TCP_ACK, UDP_FRAGMENT
