@@ -54,7 +54,7 @@ test-checked: env ## run the core's tests in a build that stops at bad indices, 
 	@ninja --quiet -C $(CHECKED) && meson install --quiet --no-rebuild -C $(CHECKED)
 	@# The editable install steps aside, and the sources come last in the path: the package is the checked one.
 	@$(CHECKED_ENV) MESONPY_EDITABLE_SKIP=$$($(PYTHON) -c 'import sys; print(*{f._build_path for f in sys.meta_path if hasattr(f, "_build_path")})') \
-		$(PYTHON) -P -m pytest -p no:cacheprovider $(CHECKED_TESTS)
+		$(PYTHON) -P -m pytest -n 2 -p no:cacheprovider $(CHECKED_TESTS)
 
 bench: env ## measure the speed beside other simulators (BENCH="--full" and the like: see benchmarks/README.md)
 	@if command -v uv >/dev/null; then uv pip install -q --group bench; else $(PYTHON) -m pip install -q --group bench; fi

@@ -5,31 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import util
 
+import pandas as pd
+
 from benchmarks.measure import Row, interleave
 from benchmarks.scenarios import FAST, velocity
-from nicperf.simulation.run import simulate_scenario
-from nicperf.simulation.scenario import Scenario
+from nicperf.simulation import sweep
 
 SETTINGS = 1000
-BATCH = 50
+GROUP = f"{SETTINGS} settings x 10 ms"
 
 
-def settings() -> list[Scenario]:
-    """Frame set-up times between 100 and 1099 ns, on a host that the wire limits."""
-    return [velocity("napi", 0.01, **{**FAST, "nic.frame_gap_ns": 100.0 + i}) for i in range(SETTINGS)]
-
-
-def throughputs(batch: list[Scenario]) -> list[float]:
-    return [simulate_scenario(sc).summary["throughput_mbit_s"] for sc in batch]
-
-
-def sweep(scenarios: list[Scenario], executor: Executor) -> list[float]:
-    batches = [scenarios[i : i + BATCH] for i in range(0, len(scenarios), BATCH)]
-    return [value for part in executor.map(throughputs, batches) for value in part]
+def run(executor: Executor) -> pd.DataFrame:
+    """Frame set-up times between 100 and 1099 ns, on hosts that leave the limit to the wire."""
+    base = velocity("napi", 0.01, **FAST)
+    grid = {"nic.frame_gap_ns": [100.0 + i for i in range(SETTINGS)]}
+    return sweep(
+        base.driver, base.workload, dict(base.settings), grid, executor=executor, progress=False,
+        duration_s=base.duration_s, warmup_s=base.warmup_s,
+    )  # fmt: skip
 
 
 def seconds(work: Callable[[], object]) -> tuple[float, float]:
@@ -44,45 +41,38 @@ def dask() -> Iterator[Executor]:
     """The executor of a local cluster of two processes."""
     from distributed import Client, LocalCluster
 
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
-        Client(cluster) as client,
-    ):
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client:
         yield client.get_executor()
 
 
 def measure(rounds: int) -> list[Row]:
-    scenarios = settings()
-    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(2) as two:
-        expected = sweep(scenarios, one)
-        pools = {"one thread": one, "two threads": two}
+    with ExitStack() as stack:
+        pools = {f"{n} thread{'s' * (n > 1)}": stack.enter_context(ThreadPoolExecutor(n)) for n in (1, 2)}
         if util.find_spec("distributed"):
-            with dask() as cluster:
-                return rows(scenarios, expected, {**pools, "Dask, two processes": cluster}, rounds)
-        return rows(scenarios, expected, pools, rounds)
+            pools["Dask, 2 processes"] = stack.enter_context(dask())
+        expected = run(pools["1 thread"])
+        for name, executor in pools.items():  # also lets every worker import before it is timed
+            if not run(executor).equals(expected):
+                raise RuntimeError(f"{name} gives other results than 1 thread")
+        works = {name: partial(seconds, partial(run, executor)) for name, executor in pools.items()}
+        return rows(interleave(works, rounds))
 
 
-def rows(
-    scenarios: list[Scenario], expected: list[float], pools: dict[str, Executor], rounds: int
-) -> list[Row]:
-    for name, executor in pools.items():  # also lets every worker import before it is timed
-        if sweep(scenarios, executor) != expected:
-            raise RuntimeError(f"{name} gives other results than one thread")
-    works = {name: partial(seconds, partial(sweep, scenarios, executor)) for name, executor in pools.items()}
-    measured = interleave(works, rounds)
+def rows(measured: dict[str, object]) -> list[Row]:
+    """From (wall, CPU) of each round."""
     wall = {name: values[:, 0] for name, values in measured.items()}
-    group = f"{SETTINGS} settings of 10 ms"
-    two = wall["two threads"]
+    two = wall["2 threads"]
     out = [
-        Row(group, "one thread", wall["one thread"], "s", note="wall clock: other load shows here"),
-        Row(group, "two threads", two, "s", at_most=0.5),
-        Row(group, "one / two threads", wall["one thread"] / two, "x", at_least=1.85),
-        Row(group, "CPU of one thread", measured["one thread"][:, 1], "s"),
-        Row(group, "CPU of two threads", measured["two threads"][:, 1], "s"),
+        Row(GROUP, "1 thread", wall["1 thread"], "s", note="wall clock: other load shows here"),
+        Row(GROUP, "2 threads", two, "s", at_most=0.5),
+        Row(GROUP, "1 / 2 threads", wall["1 thread"] / two, "x", at_least=1.85),
+        Row(GROUP, "CPU of 1 thread", measured["1 thread"][:, 1], "s"),
+        Row(GROUP, "CPU of 2 threads", measured["2 threads"][:, 1], "s"),
     ]
     for name in list(wall)[2:]:
         out += [
-            Row(group, name, wall[name], "s", note=f"batches of {BATCH}"),
-            Row(group, f"{name} / two threads", wall[name] / two, "x", at_most=1.15),
+            Row(GROUP, name, wall[name], "s"),
+            Row(GROUP, f"{name} / 2 threads", wall[name] / two, "x", at_most=1.15),
         ]
     return out
