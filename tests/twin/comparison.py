@@ -1,0 +1,111 @@
+"""Core and twin side by side: the events one by one, then every counter."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from nicperf.engine.ledger import CONTEXTS
+from nicperf.simulation._run import QUEUE_NAMES, Simulation
+from nicperf.simulation.scenario import SIDES, Scenario, host_spec, scenario
+
+from ..observed import NAMES, SLOTS
+from .machine import IDLE
+from .simulator import Twin
+from .sockets import Socket
+
+LONGEST_PS = 10**12
+NOT_KEPT = {"allocated", "freed"}  # the twin has no pool of frames
+COLUMNS = ("time_ps", "slot", *(f"{side}.{queue}" for side in SIDES for queue in QUEUE_NAMES))
+
+
+class Difference(AssertionError):
+    """Core and twin disagree; the message tells where first, and ends with a program that shows it."""
+
+
+def compare(
+    workload: str, settings: Mapping[str, Any], seed: int = 0, events: int = 1000, twin: type[Twin] = Twin
+) -> Twin:
+    """Execute the first events of a scenario in both (and those at the same instant as the last of them).
+
+    Raises
+    ------
+    Difference
+    """
+    sc = scenario("velocity", workload, settings, seed=seed)
+    trace = _core(sc, LONGEST_PS, events)[2]
+    until_ps = int(trace[-1, 0]) if len(trace) == events else LONGEST_PS
+    rows, latency, trace = _core(sc, until_ps, 2 * events)
+    other = twin(sc)
+    other.run(until_ps, 2 * events)
+    core = [tuple(event) for event in trace.tolist()]
+    differences = []
+    if core != other.trace:
+        last = max(len(core), len(other.trace))
+        events = next(i for i in range(last) if core[i : i + 1] != other.trace[i : i + 1]) + 1
+        parts = (("both", core, events - 2), ("core", core, events - 1), ("twin", other.trace, events - 1))
+        differences = [f"{name} {_event(trace, i)}" for name, trace, i in parts]
+    else:
+        for side, row, buckets, host in zip(
+            SIDES, rows[-1].tolist(), latency.tolist(), other.hosts, strict=True
+        ):
+            differences += _of_totals(side, row, buckets, totals(host) | {"events": len(core)})
+    if differences:
+        program = f"compare({workload!r}, {dict(settings)!r}, seed={seed}, events={events})"
+        program = f"from tests.twin.comparison import compare\n\n{program}"
+        raise Difference("\n".join([*differences, "", "# Run at the top of the checkout:", program]))
+    return other
+
+
+def _core(sc: Scenario, until_ps: int, events: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    hosts = (host_spec(sc, side) for side in SIDES)
+    return Simulation(*hosts, sc.workload, sc.seed).run(0, until_ps, 1, events)
+
+
+def _of_totals(side: str, row: list[int], buckets: list[int], twin: Mapping[str, int]) -> list[str]:
+    core = dict(zip(NAMES, row, strict=True)) | {f"latency[{i}]": n for i, n in enumerate(buckets) if n}
+    names = [name for name in core | twin if name in core or name.startswith("latency[")]
+    pairs = {name: (core.get(name, 0), twin.get(name, 0)) for name in names if name not in NOT_KEPT}
+    return [f"{side}.{name}: core {a}, twin {b}" for name, (a, b) in pairs.items() if a != b]
+
+
+def _event(trace: Any, i: int) -> str:
+    if not 0 <= i < len(trace):
+        return f"event {i}: none"
+    event = dict(zip(COLUMNS, trace[i], strict=True))
+    slot = event.pop("slot")
+    where = f"{SIDES[slot // len(SLOTS)]}.{SLOTS[slot % len(SLOTS)]}"
+    lengths = " ".join(f"{name}={n}" for name, n in event.items() if n and name != "time_ps")
+    return f"event {i}: {where} at {event['time_ps']} ps, then {lengths or 'all queues empty'}"
+
+
+def totals(host: Socket) -> dict[str, int]:
+    """What the twin's host has counted, by the names of the core's counters."""
+    delays = [now_ps - frame.born for now_ps, frame in host.delivered if frame.kind != "ack"]
+    # 16 buckets per octave: which one, the four bits after the leading one tell.
+    shifts = [max(0, ps.bit_length() - 5) for ps in delays]
+    buckets = Counter(16 * shift + (ps >> shift) for ps, shift in zip(delays, shifts, strict=True))
+    return {
+        **host.count,
+        **{f"bus_ps.{use}": n for use, n in host.bus_ps.items()},
+        **{f"bus_bursts.{use}": n for use, n in host.transactions.items()},
+        **{f"ledger_ps.{CONTEXTS[context]}.{name}": n for (context, name), n in host.ledger.items()},
+        **{f"calls.{CONTEXTS[context]}.{name}": n for (context, name), n in host.calls.items()},
+        **{f"busy_ps.{name}": host.cpu.busy[context] for context, name in enumerate(CONTEXTS)},
+        **{f"latency[{bucket}]": n for bucket, n in buckets.items()},
+        **dict(zip(QUEUE_NAMES, host.lengths(), strict=True)),
+        "cpu_idle_ps": host.cpu.busy[IDLE],
+        "preemptions": host.cpu.preemptions,
+        "dma_busy_ps": host.dma.busy.total() - host.dma.busy[IDLE],
+        "dma_idle_ps": host.dma.busy[IDLE],
+        "cpu_left_ps": sum(ps for job, ps in host.cpu.left.items() if job != IDLE),
+        "dma_left_ps": sum(ps for job, ps in host.dma.left.items() if job != IDLE),
+        "delivered": len(host.delivered),
+        "latency_ps": sum(delays),
+        "tx_done": len(host.sent),
+        "tx_owned": len(host.posted) + len(host.tx_fifo),
+        "rx_credit": host.rx_free,
+        "rx_owned": host.rx_free,
+        "rx_returned": host.rx_taken,
+    }

@@ -1,0 +1,85 @@
+"""The core does what the twin does: event by event, counter by counter."""
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as profile
+
+from nicperf.simulation.scenario import WORKLOADS
+
+from . import comparison, machine, sockets, velocity
+from .comparison import Difference, compare
+from .scenarios import scenarios
+
+PATCHES = {
+    "driver.rx_checksum_rule": "via",
+    "driver.rx_align_rule": "via",
+    "driver.tx_suppress_frames": 31,
+    "driver.rx_suppress_frames": 31,
+    "driver.napi": True,
+    "nic.dma_burst_dwords": 64,
+    "driver.tx_scatter_gather": True,
+}
+BUSY_POLL = {"remote.driver.napi": True, "remote.nic.pause": False, "remote.driver.rx_ring": 252}
+BUSY_POLL |= {"remote.driver.rx_suppress_frames": 100, "remote.driver.rx_timer_us": 1000.0}
+BUSY_POLL |= {"remote.driver.rx_reap_cycles": 20000.0}
+SLOW_HANDLER = {"remote.driver.rx_reap_cycles": 50000.0}
+FRAGMENTS = {"local.driver.tx_scatter_gather": True, "stack.fragment_bytes": 250}
+LOSSY = {"remote.nic.rx_fifo_bytes": 2048, "remote.nic.frame_gap_ns": 20000.0}
+
+
+# A scenario is costly to draw: no health check may stop the search for one that differs.
+@profile(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(scenarios)
+def test_random_scenarios(scenario: dict[str, Any]) -> None:
+    compare(**scenario)
+
+
+@pytest.mark.parametrize("patches", [{}, PATCHES], ids=["none", "all"])
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_the_published_configurations(workload: str, patches: dict[str, Any]) -> None:
+    twin = compare(workload, patches, events=10000)
+    assert len(twin.trace) >= 10000
+
+
+def test_a_full_device_queue_is_let_go() -> None:
+    # A softirq fills the only place after the process has claimed the queue: once, the claim stayed for ever.
+    settings = {
+        "remote.stack.qdisc_packets": 1,
+        "socket.tcp_window_bytes": 16384,
+        "remote.cpu.frequency_mhz": 700.0,
+        "remote.stack.tcp_output_cycles": 8000.0,
+    }
+    assert compare("tcp_stream", settings, events=3000).hosts[1].count["qdisc_drops"] > 0
+
+
+@pytest.mark.parametrize(
+    ("module", "rule", "wrong", "settings"),
+    [
+        (machine, "BACKLOG_WEIGHT", 63, BUSY_POLL),
+        (velocity, "POLL_BUDGET", 63, BUSY_POLL),
+        (velocity, "SERVE_MOST", 15, {"local.driver.tx_suppress_frames": 20}),
+        (velocity, "RX_GROUP", 8, {}),
+        (velocity, "PAUSE_BELOW", 23, SLOW_HANDLER),
+        (velocity, "RESUME_AT", 44, SLOW_HANDLER),
+        (velocity, "PAUSE_BYTES", 65535 * 32, SLOW_HANDLER),
+        (velocity, "MOST_BUFFERS", 8, FRAGMENTS),
+        (sockets, "TRAIN_SEGMENTS", 1, {}),
+        (sockets, "DUPLICATES_BEFORE_RETRANSMIT", 2, LOSSY),
+    ],
+)
+def test_a_wrong_rule_is_seen(
+    module: ModuleType, rule: str, wrong: int, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare("tcp_stream", settings, events=4000)
+    monkeypatch.setattr(module, rule, wrong)
+    with pytest.raises(Difference, match=r"(?s)core event \d+: .*twin event \d+: ") as seen:
+        compare("tcp_stream", settings, events=4000)
+    program = str(seen.value).split("checkout:\n")[1]
+    calls: list[Any] = []
+    with monkeypatch.context() as patch:  # the program runs the same scenario
+        patch.setattr(comparison, "compare", lambda *args, **kwargs: calls.append((args, kwargs)))
+        exec(program.replace("tests.twin", comparison.__package__ or ""), {})
+    assert [args for args, _ in calls] == [("tcp_stream", settings)]
