@@ -78,7 +78,8 @@ def page_file(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="session")
+# For this file only: while Playwright is up its event loop runs, and a notebook executed in the same process fails.
+@pytest.fixture(scope="module")
 def browser():
     from playwright.sync_api import sync_playwright
 
