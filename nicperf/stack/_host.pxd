@@ -12,7 +12,7 @@ cdef enum:                              # event slots of one host
     EVENTS_PER_HOST = 8
 
 cdef enum:                              # what the softirq job under way will do when it ends
-    SOFT_NOTHING, SOFT_POLL, SOFT_BACKLOG, SOFT_XMIT, SOFT_OUTPUT
+    SOFT_NOTHING, SOFT_ENTRY, SOFT_POLL, SOFT_BACKLOG, SOFT_XMIT, SOFT_OUTPUT
 
 cdef enum:
     LATENCY_BUCKETS = 1024              # 16 per octave of picoseconds

@@ -103,6 +103,7 @@ cdef class Host:
         if self.soft_raised:
             return 0
         self.soft_raised = True
+        self.soft_job = SOFT_ENTRY
         self.stats.softirqs += 1
         ledger_charge(&self.ledger, SOFT_IRQ, OP_SOFTIRQ, self.cost.softirq, 1)
         return self.soft_next()
@@ -130,7 +131,7 @@ cdef class Host:
             ledger_charge(&self.ledger, SOFT_IRQ, OP_NETIF_RX, self.cost.netif_rx, 1)
             self.socket.input_begin(self, f)
             return self.submit(SOFT_IRQ)
-        if self.ledger.open_ps:             # raised for nothing: the entry alone
+        if self.soft_job == SOFT_ENTRY:     # raised for nothing: the entry alone
             return self.submit(SOFT_IRQ)
         self.soft_raised = False
         return 0

@@ -55,6 +55,11 @@ def test_a_full_device_queue_is_let_go() -> None:
     assert compare("tcp_stream", settings, events=3000).hosts[1].count["qdisc_drops"] > 0
 
 
+def test_a_softirq_raised_for_nothing_is_entered_even_if_that_costs_nothing() -> None:
+    # The process sends from the queue: a softirq that finds it so has nothing to do.
+    compare("tcp_stream", {"local.driver.tx_scatter_gather": True, "local.cpu.softirq_cycles": 0.0}, events=3000)
+
+
 @pytest.mark.parametrize(
     ("module", "rule", "wrong", "settings"),
     [
