@@ -45,7 +45,7 @@ class Cpu:
         500.0, "cycles", 0.0, 50000.0, "Raising softirqs and entering them, per activation."
     )
     syscall_cycles: float = parameter(
-        700.0, "cycles", 0.0, 50000.0, "System call entry and exit with the socket layer, per call."
+        700.0, "cycles", 1.0, 50000.0, "System call entry and exit with the socket layer, per call."
     )
     wakeup_cycles: float = parameter(
         4000.0, "cycles", 0.0, 100000.0, "Waking a blocked process and switching to it."

@@ -57,7 +57,9 @@ def test_a_full_device_queue_is_let_go() -> None:
 
 def test_a_softirq_raised_for_nothing_is_entered_even_if_that_costs_nothing() -> None:
     # The process sends from the queue: a softirq that finds it so has nothing to do.
-    compare("tcp_stream", {"local.driver.tx_scatter_gather": True, "local.cpu.softirq_cycles": 0.0}, events=3000)
+    compare(
+        "tcp_stream", {"local.driver.tx_scatter_gather": True, "local.cpu.softirq_cycles": 0.0}, events=3000
+    )
 
 
 @pytest.mark.parametrize(
