@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
@@ -24,8 +25,9 @@ Job = tuple[Mapping[str, Any], int]
 
 #: A batch takes about so long: much longer than any executor's overhead, short enough for a bar that moves.
 BATCH_S = 0.05
-#: No fewer batches than this for each core, so that no core waits long for the last one.
-BATCHES_PER_CORE = 8
+#: No fewer batches than this for each core, so that no core waits long for the last one: in threads of our
+#: own, and on an executor whose tasks may be dear.
+BATCHES_PER_CORE = (16, 4)
 
 
 def run_all(
@@ -50,20 +52,23 @@ def run_all(
         Figure -> float array, shape (jobs,).
     """
     start_s = time.perf_counter()
-    first = run_batch(base, jobs[:1])
-    size = _batch(len(jobs) - 1, time.perf_counter() - start_s)
-    figures = {name: np.empty(len(jobs)) for name in first}
+    first = Batch(base, 0, jobs[:1])
+    found = first.run()
+    size = _size(len(jobs) - 1, time.perf_counter() - start_s, BATCHES_PER_CORE[executor is not None])
+    figures = {name: np.empty(len(jobs)) for name in found}
     with bar("sweep", progress, len(jobs), "runs") as tick, _pool(executor) as pool:
 
-        def keep(batch: slice, found: Mapping[str, np.ndarray]) -> None:
+        def keep(batch: Batch, found: Mapping[str, np.ndarray]) -> None:
             for name, values in found.items():
-                figures[name][batch] = values
-            tick(batch.stop - batch.start)
+                figures[name][batch.number : batch.number + len(values)] = values
+            tick(len(batch.jobs))
 
-        keep(slice(0, 1), first)
-        batches = [slice(i, min(i + size, len(jobs))) for i in range(1, len(jobs), size)]
-        futures = {pool.submit(run_batch, base, jobs[batch]): batch for batch in batches}
+        keep(first, found)
+        futures: dict[Future[dict[str, np.ndarray]], Batch] = {}
         try:
+            for i in range(1, len(jobs), size):
+                batch = Batch(base, i, jobs[i : i + size])
+                futures[pool.submit(batch.run)] = batch
             for future in as_completed(futures):
                 keep(futures[future], future.result())
         except BaseException:
@@ -73,25 +78,46 @@ def run_all(
     return figures
 
 
-def run_batch(base: Scenario, jobs: Sequence[Job]) -> dict[str, np.ndarray]:
-    """Run jobs one after the other: the figures of `Run.summary`, and those of a stopping rule."""
-    hosts = _assembly(base)
-    changes, measured, widths = [], [], []
-    for settings, seed in jobs:
-        try:
-            rows, _ = execute(base, *hosts(settings), seed)
-        except Exception as error:
-            error.add_note(f"sweep: {dict(settings)}, seed {seed}")
-            raise
-        changes.append(rows[-1] - rows[0])
-        measured.append(measured_s(base, rows))
-        if base.stopping:
-            widths.append(half_width_percent(base, rows))
-    seconds = np.array(measured)
-    figures = summarise(np.stack(changes), seconds)
-    if base.stopping:
-        figures |= {"measured_s": seconds, "half_width_percent": np.array(widths)}
-    return figures
+@dataclass(frozen=True)
+class Batch:
+    """Runs that travel together.
+
+    Attributes
+    ----------
+    base : Scenario
+        What they share.
+    number : int
+        Of the first one in the sweep.
+    jobs : sequence of (settings, seed)
+    """
+
+    base: Scenario
+    number: int
+    jobs: Sequence[Job]
+
+    def run(self) -> dict[str, np.ndarray]:
+        """Do it, one after the other: the figures of `Run.summary`, and those of a stopping rule."""
+        hosts = _assembly(self.base)
+        changes, measured, widths = [], [], []
+        for settings, seed in self.jobs:
+            try:
+                rows, _ = execute(self.base, *hosts(settings), seed)
+            except Exception as error:
+                error.add_note(f"sweep: {dict(settings)}, seed {seed}")
+                raise
+            changes.append(rows[-1] - rows[0])
+            measured.append(measured_s(self.base, rows))
+            if self.base.stopping:
+                widths.append(half_width_percent(self.base, rows))
+        seconds = np.array(measured)
+        figures = summarise(np.stack(changes), seconds)
+        if self.base.stopping:
+            figures |= {"measured_s": seconds, "half_width_percent": np.array(widths)}
+        return figures
+
+    def __dask_tokenize__(self) -> str:
+        # Dask names a task by a hash of all that it finds in it, which took longer than to run short jobs.
+        return uuid4().hex
 
 
 def _assembly(base: Scenario) -> Callable[[Mapping[str, Any]], tuple[SimpleNamespace, SimpleNamespace]]:
@@ -115,9 +141,9 @@ def _assembly(base: Scenario) -> Callable[[Mapping[str, Any]], tuple[SimpleNames
     return hosts
 
 
-def _batch(jobs: int, seconds: float) -> int:
+def _size(jobs: int, seconds: float, per_core: int) -> int:
     """Jobs of one batch, if one takes so many seconds."""
-    return max(1, min(round(BATCH_S / seconds), -(-jobs // (BATCHES_PER_CORE * _cores()))))
+    return max(1, min(round(BATCH_S / seconds), -(-jobs // (per_core * _cores()))))
 
 
 def _pool(executor: Executor | None) -> Any:

@@ -39,5 +39,5 @@ def test_in_batches_of_one_and_of_many(
     expected: pd.DataFrame, batch_s: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "BATCH_S", batch_s)
-    monkeypatch.setattr(batches, "BATCHES_PER_CORE", 1)
+    monkeypatch.setattr(batches, "BATCHES_PER_CORE", (1, 1))
     assert_frame_equal(swept(), expected, check_exact=True)

@@ -135,10 +135,10 @@ def test_a_given_executor_stays_open() -> None:
 
 def test_batches_take_about_their_time_and_leave_none_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batches, "_cores", lambda: 2)
-    assert batches._batch(10_000, 0.001) == 50
-    assert batches._batch(10_000, 1.0) == 1
-    assert batches._batch(160, 1e-6) == 10
-    assert batches._batch(0, 1.0) == 1
+    assert batches._size(10_000, 0.001, per_core=8) == 50
+    assert batches._size(10_000, 1.0, per_core=8) == 1
+    assert batches._size(160, 1e-6, per_core=8) == 10
+    assert batches._size(0, 1.0, per_core=8) == 1
 
 
 def test_the_bar_shows_on_request_only(capsys: pytest.CaptureFixture[str]) -> None:
