@@ -76,7 +76,8 @@ def test_interval_covers_the_throughput_of_a_queue() -> None:
 
 
 def test_slices_far_below_the_correlation_time_cover_too_seldom() -> None:
-    # The same queue cut a hundred times finer: the shortest batches hold two slots. The check above sees it.
+    # Each slice remembers 98 % of the one before: some 100 slices per correlation time, ten in the shortest batch.
+    # The check of coverage must see that.
     rng = np.random.default_rng(3)
     noise = rng.normal(size=(REPLICATIONS, SLICES))
     slow = np.empty_like(noise)
