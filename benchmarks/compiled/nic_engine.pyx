@@ -3,13 +3,13 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 from nicperf.engine._ledger cimport HARD_IRQ, OP_IRQ_ENTRY, OP_RX_REAP, SOFT_IRQ, ledger_charge, ledger_t
-from nicperf.engine._queue cimport queue_clear, queue_init, queue_next_ps, queue_next_slot, queue_set, queue_t
+from nicperf.engine._queue cimport queue_advance, queue_clear, queue_init, queue_next, queue_set, queue_t
 from nicperf.engine._server cimport server_dispatch, server_finish, server_init, server_submit, server_t
 from nicperf.parts._fifo cimport fifo_alloc, fifo_put, fifo_t, fifo_take
 from nicperf.parts._irq cimport MODERATION_FIRE, MODERATION_START, moderation_event, moderation_t
 
 cdef enum:
-    WIRE, DMA, TIMER, CPU
+    WIRE, DMA, CPU, TIMER
     NS = 1000                           # picoseconds
 
 cdef enum:
@@ -100,8 +100,7 @@ cdef void cpu_done(nic_t* n) noexcept nogil:
 cdef void advance(nic_t* n) noexcept nogil:
     cdef int32_t slot
     while n.arrived < n.frames or n.dma.current >= 0 or n.cpu.current >= 0 or not n.irq_enabled or n.used:
-        slot = queue_next_slot(&n.queue)
-        n.queue.now_ps = queue_next_ps(&n.queue)
+        slot = queue_advance(&n.queue, queue_next(&n.queue))
         if slot == WIRE:
             wire_done(n)
         elif slot == DMA:

@@ -94,19 +94,17 @@ cdef class VelocityHost(Host):
 
     cdef int32_t buffers(self, const packet_t* p, int32_t* size) noexcept nogil
     cdef int64_t mmio(self, int32_t reads, int32_t writes) noexcept nogil
-    cdef int doorbell(self) except -1 nogil
-    cdef int dma_tx_start(self) except -1 nogil
-    cdef int dma_rx_start(self) except -1 nogil
-    cdef int dma_submit(self, int32_t cls, int64_t gap_ps, int64_t bus_ps) noexcept nogil
-    cdef int dma_delay(self, int64_t bus_ps) noexcept nogil
-    cdef int dma_done(self) except -1 nogil
-    cdef int wire_start(self) except -1 nogil
-    cdef int wire_done(self) except -1 nogil
-    cdef int moderate(self, moderation_t* m, int32_t event, uint32_t plain, uint32_t suppressed, bint queue_empty) except -1 nogil
-    cdef int irq_update(self) except -1 nogil
+    cdef void doorbell(self) noexcept nogil
+    cdef void dma_tx_start(self) noexcept nogil
+    cdef void dma_rx_start(self) noexcept nogil
+    cdef void dma_submit(self, int32_t cls, int64_t gap_ps, int64_t bus_ps) noexcept nogil
+    cdef void dma_delay(self, int64_t bus_ps) noexcept nogil
+    cdef void wire_start(self) noexcept nogil
+    cdef void moderate(self, moderation_t* m, int32_t event, uint32_t plain, uint32_t suppressed, bint queue_empty) noexcept nogil
+    cdef void irq_update(self) noexcept nogil
     cdef int32_t rx_offset(self) noexcept nogil
-    cdef int pause(self) except -1 nogil
-    cdef int resume(self) except -1 nogil
-    cdef int power_up(self) except -1 nogil
-    cdef int serve_charge(self, int32_t context, int32_t most_rx, int32_t most_tx) except -1 nogil
-    cdef int serve_apply(self) except -1 nogil
+    cdef void pause(self) noexcept nogil
+    cdef void resume(self) noexcept nogil
+    cdef void power_up(self) noexcept nogil
+    cdef void serve_charge(self, int32_t context, int32_t most_rx, int32_t most_tx) noexcept nogil
+    cdef void serve_apply(self) noexcept nogil

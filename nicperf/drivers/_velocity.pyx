@@ -1,11 +1,12 @@
 """The via-velocity driver and its chip, executed. The steps stand in `velocity.py`; this file follows them in their order."""
+from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
 from nicperf.engine._ledger cimport (
     HARD_IRQ, OP_COPY, OP_GSO, OP_IRQ_ENTRY, OP_IRQ_SHARED, OP_LINEARIZE, OP_MMIO_READ, OP_MMIO_WRITE, OP_POLL, OP_RX_REAP,
     OP_RX_REFILL, OP_SKB_ALLOC, OP_SKB_FREE, OP_TX_REAP, OP_XMIT, SOFT_IRQ, ledger_charge,
 )
-from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set
+from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport (
     server_dispatch, server_extend, server_finish, server_has, server_init, server_left_ps, server_submit,
 )
@@ -53,7 +54,7 @@ cdef class VelocityHost(Host):
         free(self.tx_fifo.item)
         free(self.rx_fifo.item)
 
-    cdef int power_up(self) except -1 nogil:
+    cdef void power_up(self) noexcept nogil:
         """Fill the receive ring, enable interrupts. Parameters must be in place."""
         cdef int32_t i
         server_init(&self.dma, self.base + EVENT_DMA)
@@ -62,13 +63,13 @@ cdef class VelocityHost(Host):
             self.rx_ring[i].word0 = OWNED_BY_NIC
         self.rx_credit = self.p.rx_ring
         self.irq_enabled = True
-        return 0
 
     # transmit, driver side -------------------------------------------------------------------------------------------
 
     cdef bint xmit_room(self) noexcept nogil:
         return self.tx_free > 0
 
+    @final
     cdef int32_t buffers(self, const packet_t* p, int32_t* size) noexcept nogil:
         """Split a frame into head and page fragments; returns their number, more than 7 if it must be made linear."""
         cdef int32_t left = min(p.payload_bytes, p.segment_bytes), n = 1, room
@@ -86,7 +87,7 @@ cdef class VelocityHost(Host):
             left -= room
         return n
 
-    cdef int xmit_charge(self, int32_t context, const packet_t* p) except -1 nogil:
+    cdef void xmit_charge(self, int32_t context, const packet_t* p) noexcept nogil:
         cdef int32_t size[TX_BUFFERS]
         cdef int32_t n = self.buffers(p, size) if self.p.scatter_gather else 1
         cdef int64_t copy_ps
@@ -99,9 +100,8 @@ cdef class VelocityHost(Host):
             n = 1
         ledger_charge(&self.ledger, context, OP_XMIT, self.p.xmit + n * self.p.xmit_buffer, 1)
         ledger_charge(&self.ledger, context, OP_MMIO_WRITE, self.cost.mmio_write, 1)
-        return 0
 
-    cdef int xmit(self, packet_t* p) except -1 nogil:
+    cdef void xmit(self, packet_t* p) noexcept nogil:
         """Fill the next descriptor with one frame of the packet, hand it over and ring the doorbell."""
         cdef int32_t size[TX_BUFFERS]
         cdef int32_t payload_bytes = min(p.payload_bytes, p.segment_bytes)
@@ -110,9 +110,8 @@ cdef class VelocityHost(Host):
         cdef frame_t* f
         cdef tx_descriptor_t* d = &self.tx_ring[self.tx_driver]
         cdef uint32_t address = <uint32_t>index * FRAME_SPACE_BYTES
-        if index < 0:
-            with gil:
-                raise RuntimeError("more frames in flight than the frame pool holds")
+        if index < 0:                       # the run ends with an error
+            return
         if n > TX_BUFFERS:
             self.device_stats.linearized += 1
             n = 1
@@ -146,8 +145,9 @@ cdef class VelocityHost(Host):
         self.stats.tx_frames += 1
         if self.tx_free == 0:
             self.stats.tx_stops += 1
-        return self.doorbell()
+        self.doorbell()
 
+    @final
     cdef int64_t mmio(self, int32_t reads, int32_t writes) noexcept nogil:
         """Register accesses by the CPU: they slip between two bursts, delay a running DMA and, if they read, stall the CPU."""
         cdef int64_t bus_ps = bus_mmio(&self.bus, reads, writes), left_ps, stall_ps = bus_ps + reads * self.cost.mmio_read
@@ -158,59 +158,61 @@ cdef class VelocityHost(Host):
         self.dma_delay(bus_ps)
         return stall_ps
 
-    cdef int dma_delay(self, int64_t bus_ps) noexcept nogil:
+    @final
+    cdef void dma_delay(self, int64_t bus_ps) noexcept nogil:
         """Somebody else has the bus: the running DMA waits for what does not fit into the rest of its set-up."""
         cdef int32_t cls = self.dma.current
         cdef int64_t free_ps
         if cls < 0:
-            return 0
+            return
         free_ps = max(server_left_ps(self.q, &self.dma) - self.bus_left_ps[cls], <int64_t>0)
         if free_ps < bus_ps:
             self.bus_left_ps[cls] += bus_ps - free_ps
             server_extend(self.q, &self.dma, bus_ps - free_ps)
-        return 0
 
-    cdef int doorbell(self) except -1 nogil:
+    @final
+    cdef void doorbell(self) noexcept nogil:
         self.device_stats.doorbells += 1
         self.mmio(0, 1)
-        return self.dma_tx_start()
+        self.dma_tx_start()
 
     # transmit, NIC side ----------------------------------------------------------------------------------------------
 
-    cdef int dma_submit(self, int32_t cls, int64_t gap_ps, int64_t bus_ps) noexcept nogil:
+    @final
+    cdef void dma_submit(self, int32_t cls, int64_t gap_ps, int64_t bus_ps) noexcept nogil:
         self.device_stats.gap_ps += gap_ps
         self.bus_left_ps[cls] = bus_ps
         server_submit(&self.dma, cls, gap_ps + bus_ps)
         server_dispatch(self.q, &self.dma)
-        return 0
 
-    cdef int dma_tx_start(self) except -1 nogil:
+    @final
+    cdef void dma_tx_start(self) noexcept nogil:
         """Fetch the next descriptor and its buffers, if the chip owns it and the FIFO has room for the frame."""
         cdef tx_descriptor_t* d = &self.tx_ring[self.tx_nic]
         cdef int32_t n, i
         cdef int64_t bus_ps
         if server_has(&self.dma, DMA_TX) or not d.word0 & OWNED_BY_NIC or self.tx_on_chip == self.p.tx_ring:
-            return 0
+            return
         if self.tx_fifo_bytes + <int32_t>(d.word0 >> LENGTH_SHIFT & LENGTH_MASK) > self.p.tx_fifo_bytes:
-            return 0
+            return
         n = <int32_t>(d.word1 >> TX_COMMAND_SHIFT) - 1
         bus_ps = bus_move(&self.bus, BUS_TX_DESCRIPTOR, True, 8 + 8 * n, 0)
         for i in range(n):
             bus_ps += bus_move(&self.bus, BUS_TX_DATA, True, d.buffer[i].size, d.buffer[i].address_low % BUS_LINE_BYTES)
-        return self.dma_submit(DMA_TX, self.p.frame_gap_ps + (n - 1) * self.p.buffer_gap_ps, bus_ps)
+        self.dma_submit(DMA_TX, self.p.frame_gap_ps + (n - 1) * self.p.buffer_gap_ps, bus_ps)
 
-    cdef int wire_start(self) except -1 nogil:
+    @final
+    cdef void wire_start(self) noexcept nogil:
         cdef int32_t bytes_on_wire
         if self.paused or self.tx_fifo.count == 0 or self.wire_busy:
-            return 0
+            return
         self.wire_busy = True
         bytes_on_wire = max(self.frames.frame[fifo_first(&self.tx_fifo)].length_bytes, WIRE_SHORTEST_BYTES) + WIRE_OVERHEAD_BYTES
         self.device_stats.wire_bytes += bytes_on_wire
         self.device_stats.wire_busy_ps += bytes_on_wire * self.p.byte_ps
-        queue_set(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.p.byte_ps)
-        return 0
+        queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.p.byte_ps)
 
-    cdef int wire_done(self) except -1 nogil:
+    cdef void wire_done(self) noexcept nogil:
         """The frame has left: write its status back, tell the interrupt logic, and let it arrive."""
         cdef int32_t frame = fifo_take(&self.tx_fifo)
         cdef bint empty
@@ -228,44 +230,44 @@ cdef class VelocityHost(Host):
         self.moderate(&self.tx_moderation, EVENT_TX_TIMER, ISR_TX, ISR_TX_SUPPRESSED, empty)
         self.peer.arrive(frame)
         self.wire_start()
-        if not self.wire_busy:
-            queue_clear(self.q, self.base + EVENT_WIRE)
-        return self.dma_tx_start()
+        self.dma_tx_start()
 
     # receive, NIC side -----------------------------------------------------------------------------------------------
 
-    cdef int arrive(self, int32_t frame) except -1 nogil:
+    cdef void arrive(self, int32_t frame) noexcept nogil:
         """A frame has come in from the wire."""
         cdef int32_t length_bytes = self.frames.frame[frame].length_bytes
         if self.rx_fifo_bytes + length_bytes > self.p.rx_fifo_bytes:
             self.device_stats.rx_fifo_drops += 1
             frames_give(self.frames, frame)
-            return 0
+            return
         fifo_put(&self.rx_fifo, frame)
         self.rx_fifo_bytes += length_bytes
-        return self.dma_rx_start()
+        self.dma_rx_start()
 
-    cdef int dma_rx_start(self) except -1 nogil:
+    @final
+    cdef void dma_rx_start(self) noexcept nogil:
         cdef rx_descriptor_t* d = &self.rx_ring[self.rx_nic]
         cdef int64_t bus_ps
         cdef int32_t length_bytes
         if server_has(&self.dma, DMA_RX) or self.rx_fifo.count == 0:
-            return 0
+            return
         if self.rx_credit == 0 or not d.word0 & OWNED_BY_NIC:
             self.device_stats.rx_ring_empty += 1
-            return 0
+            return
         bus_ps = bus_move(&self.bus, BUS_RX_DESCRIPTOR, True, sizeof(rx_descriptor_t), 0)
         length_bytes = self.frames.frame[fifo_first(&self.rx_fifo)].length_bytes
         bus_ps += bus_move(&self.bus, BUS_RX_DATA, False, length_bytes, self.rx_offset())
         bus_ps += bus_move(&self.bus, BUS_RX_WRITEBACK, False, STATUS_BYTES, 0)
-        return self.dma_submit(DMA_RX, self.p.frame_gap_ps, bus_ps)
+        self.dma_submit(DMA_RX, self.p.frame_gap_ps, bus_ps)
 
+    @final
     cdef int32_t rx_offset(self) noexcept nogil:
         """Start of a receive buffer modulo 64, by the rule of mainline (reserve a mod 64) or VIA (reserve 64 - a mod 64)."""
         cdef int32_t a = self.p.rx_address_mod
         return (a + (64 - a if self.p.realign_via else a)) % 64
 
-    cdef int dma_done(self) except -1 nogil:
+    cdef void dma_done(self) noexcept nogil:
         cdef int32_t frame
         cdef rx_descriptor_t* d
         if server_finish(self.q, &self.dma) == DMA_TX:
@@ -292,15 +294,16 @@ cdef class VelocityHost(Host):
                 (<VelocityHost>self.peer).pause()
             self.dma_rx_start()
             server_dispatch(self.q, &self.dma)  # before the interrupt: its register read delays what the engine does next
-            return self.moderate(&self.rx_moderation, EVENT_RX_TIMER, ISR_RX, ISR_RX_SUPPRESSED, self.rx_fifo.count == 0)
+            self.moderate(&self.rx_moderation, EVENT_RX_TIMER, ISR_RX, ISR_RX_SUPPRESSED, self.rx_fifo.count == 0)
+            return
         server_dispatch(self.q, &self.dma)
-        return 0
 
     # interrupts ------------------------------------------------------------------------------------------------------
 
-    cdef int moderate(
+    @final
+    cdef void moderate(
         self, moderation_t* m, int32_t event, uint32_t plain, uint32_t suppressed, bint queue_empty
-    ) except -1 nogil:
+    ) noexcept nogil:
         cdef int32_t what = moderation_event(m, queue_empty)
         if what == MODERATION_FIRE:
             if m.threshold:
@@ -313,15 +316,16 @@ cdef class VelocityHost(Host):
                     self.device_stats.rx_threshold_fires += 1
             else:
                 self.isr |= plain
-            return self.irq_update()
+            self.irq_update()
+            return
         if what == MODERATION_START:
             queue_set(self.q, self.base + event, self.q.now_ps + m.timer_ps)
-        return 0
 
-    cdef int irq_update(self) except -1 nogil:
+    @final
+    cdef void irq_update(self) noexcept nogil:
         """Level-triggered: raise the line while a source is set, interrupts are enabled and no handler runs."""
         if not self.isr or not self.irq_enabled or self.irq_active:
-            return 0
+            return
         self.irq_active = True
         self.stage = 0
         self.stats.interrupts += 1
@@ -329,9 +333,9 @@ cdef class VelocityHost(Host):
         ledger_charge(&self.ledger, HARD_IRQ, OP_IRQ_SHARED, self.cost.irq_shared, 1)
         ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
         ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_WRITE, 2 * self.cost.mmio_write, 2)    # mask, and acknowledge or unmask
-        return self.submit(HARD_IRQ)
+        self.submit(HARD_IRQ)
 
-    cdef int irq_done(self) except -1 nogil:
+    cdef void irq_done(self) noexcept nogil:
         cdef uint32_t isr
         if self.p.napi:                     # acknowledge, mask, schedule the poll
             self.mmio(0, 2)
@@ -339,7 +343,8 @@ cdef class VelocityHost(Host):
             self.irq_enabled = False
             self.irq_active = False
             self.poll_scheduled = True
-            return self.soft_raise()
+            self.soft_raise()
+            return
         if self.stage == 0:
             self.mmio(0, 1)                 # mask
             self.stage = 1
@@ -356,16 +361,18 @@ cdef class VelocityHost(Host):
                 SERVE_MOST if isr & (ISR_TX | ISR_TX_SUPPRESSED) else 0,
             )
             ledger_charge(&self.ledger, HARD_IRQ, OP_MMIO_READ, self.mmio(1, 0), 1)
-            return self.submit(HARD_IRQ)
+            self.submit(HARD_IRQ)
+            return
         self.mmio(0, 1)                     # unmask
         self.irq_active = False
         if self.backlog.count or self.tx_scheduled or self.socket.output_ready(self):
             self.soft_raise()
-        return self.irq_update()
+        self.irq_update()
 
     # service routines ------------------------------------------------------------------------------------------------
 
-    cdef int serve_charge(self, int32_t context, int32_t most_rx, int32_t most_tx) except -1 nogil:
+    @final
+    cdef void serve_charge(self, int32_t context, int32_t most_rx, int32_t most_tx) noexcept nogil:
         """Charge the service of what is ready now; `serve_apply` does it when the job ends."""
         cdef int32_t _i, taken, at, length_bytes, kept = 0
         cdef int64_t copied = 0
@@ -391,9 +398,9 @@ cdef class VelocityHost(Host):
         if self.serve_tx:
             ledger_charge(&self.ledger, context, OP_TX_REAP, self.serve_tx * self.p.tx_reap, self.serve_tx)
             ledger_charge(&self.ledger, context, OP_SKB_FREE, self.serve_tx * self.cost.skb_free, self.serve_tx)
-        return 0
 
-    cdef int serve_apply(self) except -1 nogil:
+    @final
+    cdef void serve_apply(self) noexcept nogil:
         cdef int32_t _i, groups
         for _i in range(self.serve_rx):
             if <int32_t>(self.rx_ring[self.rx_clean].word0 >> LENGTH_SHIFT & LENGTH_MASK) < self.p.copybreak_bytes:
@@ -427,29 +434,29 @@ cdef class VelocityHost(Host):
                 self.tx_scheduled = True
         self.serve_rx = 0
         self.serve_tx = 0
-        return 0
 
-    cdef int pause(self) except -1 nogil:
+    @final
+    cdef void pause(self) noexcept nogil:
         """The peer asks for silence; unless it takes that back before, the request ends by itself."""
         self.paused = True
         queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.p.byte_ps)
-        return 0
 
-    cdef int resume(self) except -1 nogil:
+    @final
+    cdef void resume(self) noexcept nogil:
         self.paused = False
         queue_clear(self.q, self.base + EVENT_PAUSE)
-        return self.wire_start()
+        self.wire_start()
 
-    cdef int poll_begin(self) except -1 nogil:
+    cdef void poll_begin(self) noexcept nogil:
         """First pass: half the budget for received frames, one service call for sent ones."""
         self.stage = 0
         self.poll_received = 0
         self.stats.polls += 1
         ledger_charge(&self.ledger, SOFT_IRQ, OP_POLL, self.p.poll, 1)
         self.serve_charge(SOFT_IRQ, POLL_BUDGET // 2, SERVE_MOST)
-        return self.submit(SOFT_IRQ)
+        self.submit(SOFT_IRQ)
 
-    cdef int poll_done(self) except -1 nogil:
+    cdef void poll_done(self) noexcept nogil:
         self.poll_received += self.serve_rx
         self.serve_apply()
         if self.stage == 0:
@@ -459,22 +466,18 @@ cdef class VelocityHost(Host):
             self.serve_charge(SOFT_IRQ, POLL_BUDGET - self.poll_received, SERVE_MOST)
             if self.poll_received + self.serve_rx < POLL_BUDGET:    # the poll will complete
                 ledger_charge(&self.ledger, SOFT_IRQ, OP_MMIO_WRITE, self.cost.mmio_write, 1)
-            return self.submit(SOFT_IRQ)
+            self.submit(SOFT_IRQ)
+            return
         if self.poll_received < POLL_BUDGET:
             self.poll_scheduled = False
             self.mmio(0, 1)                 # unmask
             self.irq_enabled = True
             self.irq_update()
-        return 0
 
-    cdef int device_event(self, int32_t kind) except -1 nogil:
-        if kind == EVENT_DMA:
-            return self.dma_done()
-        if kind == EVENT_WIRE:
-            return self.wire_done()
+    cdef void device_timer(self, int32_t kind) noexcept nogil:
         if kind == EVENT_PAUSE:
-            return self.resume()
-        queue_clear(self.q, self.base + kind)
+            self.resume()
+            return
         if kind == EVENT_TX_TIMER:
             self.tx_moderation.pending = 0
             self.device_stats.tx_timer_fires += 1
@@ -483,4 +486,4 @@ cdef class VelocityHost(Host):
             self.rx_moderation.pending = 0
             self.device_stats.rx_timer_fires += 1
             self.isr |= ISR_RX_SUPPRESSED
-        return self.irq_update()
+        self.irq_update()

@@ -39,7 +39,7 @@ from nicperf.packets._wiretap cimport Wiretap
 from nicperf.parts._fifo cimport fifo_first
 from nicperf.parts._frames cimport FRAME_POOL, UDP_FRAGMENT, frame_t
 from nicperf.stack._content cimport content_headers, content_offloaded, content_position, content_receive
-from nicperf.stack._host cimport EVENT_DMA, EVENT_WIRE, SOFT_BACKLOG, Host, packet_t
+from nicperf.stack._host cimport SOFT_BACKLOG, Host, packet_t
 
 cdef enum:
     RX_BUFFERS = 8192                   # more than ring and backlog hold: each is consumed before it is allocated again
@@ -61,36 +61,36 @@ cdef class VelocityBytesHost(VelocityHost):
         free(self.rx_data)
         free(self.rx_vouched)
 
-    cdef int power_up(self) except -1 nogil:
+    cdef void power_up(self) noexcept nogil:
         cdef int32_t i
         for i in range(self.p.rx_ring):
             self.rx_ring[i].address_low = self.rx_allocate()
-        return VelocityHost.power_up(self)
+        VelocityHost.power_up(self)
 
     cdef uint32_t rx_allocate(self) noexcept nogil:
         self.rx_fresh = (self.rx_fresh + 1) % RX_BUFFERS
         return RX_BUFFERS_AT + self.rx_fresh * RX_BUFFER_BYTES + self.rx_offset()
 
-    cdef int device_event(self, int32_t kind) except -1 nogil:
-        """Bytes move when the event comes that ends their move."""
-        cdef int32_t frame
-        if kind == EVENT_DMA:
-            if self.dma.current == DMA_TX:
-                self.fetch()
-            else:
-                self.deliver()
-        elif kind == EVENT_WIRE:
-            frame = fifo_first(&self.tx_fifo)
-            self.wire.see(self.q.now_ps, self.is_local, self.wire.frame(frame), self.frames.frame[frame].length_bytes)
-        return VelocityHost.device_event(self, kind)
+    # Bytes move when the event comes that ends their move.
+
+    cdef void dma_done(self) noexcept nogil:
+        if self.dma.current == DMA_TX:
+            self.fetch()
+        else:
+            self.deliver()
+        VelocityHost.dma_done(self)
+
+    cdef void wire_done(self) noexcept nogil:
+        cdef int32_t frame = fifo_first(&self.tx_fifo)
+        self.wire.see(self.q.now_ps, self.is_local, self.wire.frame(frame), self.frames.frame[frame].length_bytes)
+        VelocityHost.wire_done(self)
 
     # transmit --------------------------------------------------------------------------------------------------------
 
-    cdef int xmit(self, packet_t* p) except -1 nogil:
+    cdef void xmit(self, packet_t* p) noexcept nogil:
         cdef int32_t at = self.tx_driver
         VelocityHost.xmit(self, p)
         self.fill(&self.tx_ring[at], &self.frames.frame[self.tx_frame[at]])
-        return 0
 
     cdef void fill(self, tx_descriptor_t* d, const frame_t* f) noexcept nogil:
         cdef uint8_t* head = self.memory + d.buffer[0].address_low
@@ -140,7 +140,7 @@ cdef class VelocityBytesHost(VelocityHost):
             d.word1 |= RX_TRANSPORT_GOOD if found.transport_good else 0
         memcpy(self.memory + d.address_low, frame, length_bytes)
 
-    cdef int netif_rx(self, int32_t frame) except -1 nogil:
+    cdef void netif_rx(self, int32_t frame) noexcept nogil:
         cdef rx_descriptor_t* d = &self.rx_ring[self.rx_clean]
         cdef int32_t length_bytes = self.frames.frame[frame].length_bytes
         cdef uint32_t fresh = self.rx_allocate()
@@ -151,7 +151,7 @@ cdef class VelocityBytesHost(VelocityHost):
             self.rx_data[frame] = d.address_low
             d.address_low = fresh
         self.rx_vouched[frame] = self.vouches(d.word1)
-        return Host.netif_rx(self, frame)
+        Host.netif_rx(self, frame)
 
     cdef bint vouches(self, uint32_t found) noexcept nogil:
         """Mainline trusts a good IPv4 header where the chip looks no further, as in fragments; VIA's rule does not."""
@@ -161,13 +161,13 @@ cdef class VelocityBytesHost(VelocityHost):
             return found & RX_TRANSPORT_GOOD != 0
         return self.set.fragments_verified
 
-    cdef int soft_done(self) except -1 nogil:
+    cdef void soft_done(self) noexcept nogil:
         cdef int32_t frame = self.soft_frame
         if self.soft_job == SOFT_BACKLOG:
             content_receive(
                 &self.content, self.memory + self.rx_data[frame], &self.frames.frame[frame], self.rx_vouched[frame],
             )
-        return Host.soft_done(self)
+        Host.soft_done(self)
 
 
 cdef int velocity_bytes_connect(

@@ -1,7 +1,7 @@
 """The engine's primitives for tests: event queue, server and random streams, and two queueing systems made of nothing else."""
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from nicperf.engine._queue cimport (
-    QUEUE_SLOTS, queue_clear, queue_init, queue_next_ps, queue_next_slot, queue_pending, queue_set, queue_t,
+    QUEUE_SLOTS, queue_advance, queue_clear, queue_init, queue_next, queue_set, queue_t,
 )
 from nicperf.engine._random cimport random_init, random_next, random_t
 from nicperf.engine._server cimport (
@@ -14,6 +14,9 @@ SLOTS = QUEUE_SLOTS
 
 cdef enum:                              # slots of `serve`
     ARRIVAL, EXTENSION, SERVER
+
+cdef enum:                              # slot of `repair`; the machines follow
+    REPAIR
 
 
 def random_stream(uint64_t seed, uint64_t stream, int n):
@@ -43,12 +46,12 @@ cdef class Queue:
 
     def pop(self):
         """Take the next event: (time, slot)."""
-        cdef int32_t slot = queue_next_slot(&self.q)
-        if not queue_pending(&self.q, slot):
+        cdef int64_t key = queue_next(&self.q)
+        if key == INT64_MAX:
             raise IndexError("no event is pending")
-        time_ps = queue_next_ps(&self.q)
+        slot = queue_advance(&self.q, key)
         queue_clear(&self.q, slot)
-        return time_ps, slot
+        return self.q.now_ps, slot
 
 
 def serve(const int64_t[::1] arrival_ps, const int32_t[::1] classes, const int64_t[::1] work_ps,
@@ -91,8 +94,7 @@ def serve(const int64_t[::1] arrival_ps, const int32_t[::1] classes, const int64
     if extend_at_ps >= 0:
         queue_set(&q, EXTENSION, extend_at_ps)
     while served < n:
-        slot = queue_next_slot(&q)
-        q.now_ps = queue_next_ps(&q)
+        slot = queue_advance(&q, queue_next(&q))
         if slot == EXTENSION:
             queue_clear(&q, EXTENSION)
             server_extend(&q, &s, extra_ps)
@@ -134,17 +136,16 @@ def repair(int32_t machines, const int64_t[::1] think_ps, const int64_t[::1] wor
     cdef queue_t q
     cdef server_t s
     cdef int32_t[QUEUE_SLOTS] line
-    cdef int32_t n = work_ps.shape[0], thought, started = 0, served = 0, head = 0, waiting = 0, slot, server = QUEUE_SLOTS - 1
+    cdef int32_t n = work_ps.shape[0], thought, started = 0, served = 0, head = 0, waiting = 0, slot
     cdef int64_t[::1] out = np.empty(n, dtype=np.int64)
     queue_init(&q)
-    server_init(&s, server)
-    for slot in range(machines):
-        queue_set(&q, slot, think_ps[slot])
+    server_init(&s, REPAIR)
+    for slot in range(1, machines + 1):
+        queue_set(&q, slot, think_ps[slot - 1])
     thought = machines
     while served < n:
-        slot = queue_next_slot(&q)
-        q.now_ps = queue_next_ps(&q)
-        if slot == server:
+        slot = queue_advance(&q, queue_next(&q))
+        if slot == REPAIR:
             server_finish(&q, &s)
             out[served] = q.now_ps
             served += 1

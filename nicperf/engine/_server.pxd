@@ -4,13 +4,19 @@ Each class holds at most one job. `server_submit` hands a job over, `server_disp
 a preempted job keeps what it has left.
 """
 from libc.stdint cimport int32_t, int64_t
-from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set, queue_t
+from nicperf.engine._queue cimport queue_clear_busy, queue_set_busy, queue_t
+
+cdef extern from *:
+    """
+    #define trailing_zeros(x) __builtin_ctz(x)
+    """
+    int trailing_zeros(unsigned int x) noexcept nogil
 
 cdef enum:
     SERVER_CLASSES = 3
 
 cdef struct server_t:
-    int32_t slot                        # its event in the queue
+    int32_t slot                        # its event in the queue, a busy one
     int32_t current                     # class that runs now, -1 when idle
     int32_t waiting                     # bit per class with a job, the running one included
     int64_t started_ps                  # since when `current` runs, or nothing does
@@ -48,12 +54,8 @@ cdef inline void server_stop_clock(server_t* s, int64_t now_ps) noexcept nogil:
 cdef inline void server_dispatch(queue_t* q, server_t* s) noexcept nogil:
     cdef int32_t best
     if s.waiting == 0:
-        if s.current < 0 and queue_pending(q, s.slot):
-            queue_clear(q, s.slot)
         return
-    best = 0
-    while not (s.waiting >> best) & 1:
-        best += 1
+    best = trailing_zeros(s.waiting)
     if best == s.current:
         return
     if s.current >= 0:
@@ -63,11 +65,13 @@ cdef inline void server_dispatch(queue_t* q, server_t* s) noexcept nogil:
         s.idle_ps += q.now_ps - s.started_ps
     s.current = best
     s.started_ps = q.now_ps
-    queue_set(q, s.slot, q.now_ps + s.left_ps[best])
+    queue_set_busy(q, s.slot, q.now_ps + s.left_ps[best])
 
 
 cdef inline int32_t server_finish(queue_t* q, server_t* s) noexcept nogil:
+    """The running job is done; returns its class."""
     cdef int32_t cls = s.current
+    queue_clear_busy(q, s.slot)
     server_stop_clock(s, q.now_ps)
     s.waiting &= ~(1 << cls)
     s.current = -1
@@ -77,7 +81,7 @@ cdef inline int32_t server_finish(queue_t* q, server_t* s) noexcept nogil:
 cdef inline void server_extend(queue_t* q, server_t* s, int64_t extra_ps) noexcept nogil:
     """Somebody else held the resource for `extra_ps`: the running job ends that much later."""
     s.left_ps[s.current] += extra_ps
-    queue_set(q, s.slot, s.started_ps + s.left_ps[s.current])
+    queue_set_busy(q, s.slot, s.started_ps + s.left_ps[s.current])
 
 
 cdef inline bint server_has(const server_t* s, int32_t cls) noexcept nogil:

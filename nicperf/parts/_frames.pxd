@@ -26,6 +26,7 @@ cdef struct frames_t:
     int32_t n_fresh                     # frames taken at least once; the memory of the others is never touched
     int64_t allocated                   # statistics
     int64_t freed
+    bint exhausted
 
 
 cdef inline void frames_init(frames_t* f) noexcept nogil:
@@ -33,6 +34,7 @@ cdef inline void frames_init(frames_t* f) noexcept nogil:
     f.n_fresh = 0
     f.allocated = 0
     f.freed = 0
+    f.exhausted = False
 
 
 cdef inline int32_t frames_take(frames_t* f) noexcept nogil:
@@ -45,6 +47,7 @@ cdef inline int32_t frames_take(frames_t* f) noexcept nogil:
         i = f.n_fresh
         f.n_fresh += 1
     else:
+        f.exhausted = True
         return -1
     f.allocated += 1
     return i

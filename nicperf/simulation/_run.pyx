@@ -5,7 +5,7 @@ from libc.string cimport memcpy
 from nicperf.drivers._velocity cimport DMA_RX, DMA_TX, OWNED_BY_NIC, VelocityHost, velocity_stats_t
 from nicperf.drivers._velocity_bytes cimport VelocityBytesHost, velocity_bytes_connect
 from nicperf.engine._ledger cimport CONTEXTS, OPERATIONS
-from nicperf.engine._queue cimport queue_init, queue_next_ps, queue_next_slot, queue_t
+from nicperf.engine._queue cimport QUEUE_SLOT_BITS, QUEUE_SLOTS, queue_advance, queue_init, queue_next, queue_t
 from nicperf.engine._server cimport server_dispatch, server_owed_ps
 from nicperf.packets._wiretap cimport Wiretap
 from nicperf.parts._bus cimport bus_stats_t
@@ -195,19 +195,23 @@ cdef class Simulation:
     cdef int _advance(self, int64_t until_ps, int64_t[:, ::1] trace) except -1 nogil:
         cdef queue_t* q = self.q
         cdef int64_t events = self.events, recorded = trace.shape[0]
+        cdef int64_t last = until_ps << QUEUE_SLOT_BITS | (QUEUE_SLOTS - 1), key = queue_next(q)
         cdef int32_t slot
-        while queue_next_ps(q) <= until_ps:
-            slot = queue_next_slot(q)
-            q.now_ps = queue_next_ps(q)
-            if slot < EVENTS_PER_HOST:
+        while key <= last:
+            slot = queue_advance(q, key)
+            if slot < EVENTS_PER_HOST:      # branches, not tables: the processor goes on before it knows the slot
                 self.local.event(slot)
             else:
                 self.remote.event(slot - EVENTS_PER_HOST)
             if events < recorded:
                 self._record(&trace[events, 0], q.now_ps, slot)
             events += 1
+            key = queue_next(q)
         self.events = events
         q.now_ps = until_ps
+        if self.frames.exhausted:
+            with gil:
+                raise RuntimeError("more frames in flight than the frame pool holds")
         return 0
 
     cdef void _record(self, int64_t* row, int64_t at_ps, int32_t slot) noexcept nogil:

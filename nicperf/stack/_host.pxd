@@ -60,15 +60,15 @@ cdef class Host
 
 
 cdef class Socket:
-    cdef int start(self, Host h) except -1 nogil
-    cdef int process_done(self, Host h) except -1 nogil
-    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil
-    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil
+    cdef void start(self, Host h) noexcept nogil
+    cdef void process_done(self, Host h) noexcept nogil
+    cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil
+    cdef void input_done(self, Host h, const frame_t* f) noexcept nogil
     cdef bint output_ready(self, Host h) noexcept nogil
-    cdef int output_begin(self, Host h, int32_t context) except -1 nogil
-    cdef int output_done(self, Host h, int32_t context) except -1 nogil
-    cdef int sent(self, Host h, int32_t truesize_bytes) except -1 nogil
-    cdef int timer(self, Host h, int32_t event) except -1 nogil
+    cdef void output_begin(self, Host h, int32_t context) noexcept nogil
+    cdef void output_done(self, Host h, int32_t context) noexcept nogil
+    cdef void sent(self, Host h, int32_t truesize_bytes) noexcept nogil
+    cdef void timer(self, Host h, int32_t event) noexcept nogil
 
 
 cdef class Host:
@@ -94,24 +94,27 @@ cdef class Host:
     cdef bint soft_raised, poll_scheduled, tx_scheduled
     cdef bint process_xmit              # the process job under way is a transmission from the queue
 
-    cdef int submit(self, int32_t context) noexcept nogil
-    cdef int event(self, int32_t kind) except -1 nogil
-    cdef int soft_raise(self) except -1 nogil
-    cdef int soft_next(self) except -1 nogil
-    cdef int soft_done(self) except -1 nogil
-    cdef int netif_rx(self, int32_t frame) except -1 nogil
+    cdef void submit(self, int32_t context) noexcept nogil
+    cdef void event(self, int32_t kind) noexcept nogil
+    cdef void job_done(self, int32_t context) noexcept nogil
+    cdef void soft_raise(self) noexcept nogil
+    cdef void soft_next(self) noexcept nogil
+    cdef void soft_done(self) noexcept nogil
+    cdef void netif_rx(self, int32_t frame) noexcept nogil
     cdef bint queue_direct(self) noexcept nogil
-    cdef int queue_claim(self, int32_t context, const packet_t* p) except -1 nogil
-    cdef int queue_put(self, const packet_t* p, int32_t context) except -1 nogil
-    cdef bint queue_run(self, int32_t context) except -1 nogil
-    cdef int queue_sent(self) except -1 nogil
+    cdef void queue_claim(self, int32_t context, const packet_t* p) noexcept nogil
+    cdef void queue_put(self, const packet_t* p, int32_t context) noexcept nogil
+    cdef bint queue_run(self, int32_t context) noexcept nogil
+    cdef void queue_sent(self) noexcept nogil
 
     # the driver
-    cdef int device_event(self, int32_t kind) except -1 nogil
-    cdef int irq_done(self) except -1 nogil
-    cdef int poll_begin(self) except -1 nogil
-    cdef int poll_done(self) except -1 nogil
+    cdef void dma_done(self) noexcept nogil
+    cdef void wire_done(self) noexcept nogil
+    cdef void device_timer(self, int32_t kind) noexcept nogil
+    cdef void irq_done(self) noexcept nogil
+    cdef void poll_begin(self) noexcept nogil
+    cdef void poll_done(self) noexcept nogil
     cdef bint xmit_room(self) noexcept nogil
-    cdef int xmit_charge(self, int32_t context, const packet_t* p) except -1 nogil
-    cdef int xmit(self, packet_t* p) except -1 nogil
-    cdef int arrive(self, int32_t frame) except -1 nogil
+    cdef void xmit_charge(self, int32_t context, const packet_t* p) noexcept nogil
+    cdef void xmit(self, packet_t* p) noexcept nogil
+    cdef void arrive(self, int32_t frame) noexcept nogil

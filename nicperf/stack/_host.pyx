@@ -1,8 +1,9 @@
 """The host: contexts of the CPU, the softirq loop and the device queue."""
+from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from nicperf.engine._ledger cimport OP_NETIF_RX, OP_QDISC, OP_SOFTIRQ, OP_VARIATION, PROCESS, SOFT_IRQ, ledger_charge
-from nicperf.engine._queue cimport queue_clear
+from nicperf.engine._queue cimport queue_clear, queue_clear_busy
 from nicperf.engine._random cimport random_init, random_next
 from nicperf.engine._server cimport server_dispatch, server_finish, server_init, server_submit
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
@@ -16,32 +17,32 @@ cdef enum:
 cdef class Socket:
     """What a process and the protocol do; subclasses fill in every method."""
 
-    cdef int start(self, Host h) except -1 nogil:
-        return 0
+    cdef void start(self, Host h) noexcept nogil:
+        return
 
-    cdef int process_done(self, Host h) except -1 nogil:
-        return 0
+    cdef void process_done(self, Host h) noexcept nogil:
+        return
 
-    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
-        return 0
+    cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil:
+        return
 
-    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
-        return 0
+    cdef void input_done(self, Host h, const frame_t* f) noexcept nogil:
+        return
 
     cdef bint output_ready(self, Host h) noexcept nogil:
         return False
 
-    cdef int output_begin(self, Host h, int32_t context) except -1 nogil:
-        return 0
+    cdef void output_begin(self, Host h, int32_t context) noexcept nogil:
+        return
 
-    cdef int output_done(self, Host h, int32_t context) except -1 nogil:
-        return 0
+    cdef void output_done(self, Host h, int32_t context) noexcept nogil:
+        return
 
-    cdef int sent(self, Host h, int32_t truesize_bytes) except -1 nogil:
-        return 0
+    cdef void sent(self, Host h, int32_t truesize_bytes) noexcept nogil:
+        return
 
-    cdef int timer(self, Host h, int32_t event) except -1 nogil:
-        return 0
+    cdef void timer(self, Host h, int32_t event) noexcept nogil:
+        return
 
 
 cdef class Host:
@@ -62,7 +63,8 @@ cdef class Host:
         random_init(&self.random, seed, base)
         self.qdisc_owner = -1
 
-    cdef int submit(self, int32_t context) noexcept nogil:
+    @final
+    cdef void submit(self, int32_t context) noexcept nogil:
         """Start the job whose operations have been charged; its length varies by the jitter."""
         cdef int64_t work_ps = self.ledger.open_ps, extra_ps
         if self.cost.jitter:
@@ -71,58 +73,69 @@ cdef class Host:
             work_ps += extra_ps
         self.ledger.open_ps = 0
         server_submit(&self.cpu, context, work_ps)
-        return 0
 
-    cdef int event(self, int32_t kind) except -1 nogil:
-        cdef int32_t context
+    @final
+    cdef void event(self, int32_t kind) noexcept nogil:
         if kind == EVENT_CPU:
-            context = server_finish(self.q, &self.cpu)
-            if context == SOFT_IRQ:
-                self.soft_done()
-            elif context == PROCESS:
-                if self.process_xmit:
-                    self.process_xmit = False
-                    self.queue_sent()
-                self.socket.process_done(self)
-            else:
-                self.irq_done()
+            self.job_done(server_finish(self.q, &self.cpu))
+        elif kind == EVENT_DMA:
+            self.dma_done()
+        elif kind == EVENT_WIRE:
+            queue_clear_busy(self.q, self.base + EVENT_WIRE)
+            self.wire_done()
         elif kind == EVENT_DELAYED_ACK or kind == EVENT_RTO:
             queue_clear(self.q, self.base + kind)
             self.socket.timer(self, kind)
             if self.socket.output_ready(self):
                 self.soft_raise()
         else:
-            self.device_event(kind)
+            queue_clear(self.q, self.base + kind)
+            self.device_timer(kind)
         server_dispatch(self.q, &self.cpu)
-        return 0
+
+    @final
+    cdef void job_done(self, int32_t context) noexcept nogil:
+        if context == SOFT_IRQ:
+            self.soft_done()
+        elif context == PROCESS:
+            if self.process_xmit:
+                self.process_xmit = False
+                self.queue_sent()
+            self.socket.process_done(self)
+        else:
+            self.irq_done()
 
     # softirq -------------------------------------------------------------------------------------------------------
 
-    cdef int soft_raise(self) except -1 nogil:
+    @final
+    cdef void soft_raise(self) noexcept nogil:
         """Softirqs have work; they start when nothing more urgent runs."""
         if self.soft_raised:
-            return 0
+            return
         self.soft_raised = True
         self.soft_job = SOFT_ENTRY
         self.stats.softirqs += 1
         ledger_charge(&self.ledger, SOFT_IRQ, OP_SOFTIRQ, self.cost.softirq, 1)
-        return self.soft_next()
+        self.soft_next()
 
-    cdef int soft_next(self) except -1 nogil:
+    @final
+    cdef void soft_next(self) noexcept nogil:
         """Put the next softirq job together: TCP output, device queue, then poll and backlog in turn."""
         cdef const frame_t* f
         if self.socket.output_ready(self):
             self.soft_job = SOFT_OUTPUT
-            return self.socket.output_begin(self, SOFT_IRQ)
+            self.socket.output_begin(self, SOFT_IRQ)
+            return
         if self.tx_scheduled:
             if self.queue_run(SOFT_IRQ):
                 self.soft_job = SOFT_XMIT
-                return 0
+                return
             self.tx_scheduled = False
         if self.poll_scheduled and (self.backlog.count == 0 or self.backlog_quota == 0):
             self.soft_job = SOFT_POLL
             self.backlog_quota = BACKLOG_WEIGHT
-            return self.poll_begin()
+            self.poll_begin()
+            return
         if self.backlog.count:
             self.backlog_quota -= 1
             self.soft_job = SOFT_BACKLOG
@@ -130,20 +143,21 @@ cdef class Host:
             f = &self.frames.frame[self.soft_frame]
             ledger_charge(&self.ledger, SOFT_IRQ, OP_NETIF_RX, self.cost.netif_rx, 1)
             self.socket.input_begin(self, f)
-            return self.submit(SOFT_IRQ)
+            self.submit(SOFT_IRQ)
+            return
         if self.soft_job == SOFT_ENTRY:     # raised for nothing: the entry alone
-            return self.submit(SOFT_IRQ)
+            self.submit(SOFT_IRQ)
+            return
         self.soft_raised = False
-        return 0
 
-    cdef int soft_done(self) except -1 nogil:
+    cdef void soft_done(self) noexcept nogil:
         cdef int32_t job = self.soft_job
         cdef const frame_t* f
         self.soft_job = SOFT_NOTHING
         if job == SOFT_POLL:
             self.poll_done()
             if self.soft_job == SOFT_POLL:
-                return 0
+                return
         elif job == SOFT_BACKLOG:
             fifo_take(&self.backlog)
             f = &self.frames.frame[self.soft_frame]
@@ -158,23 +172,24 @@ cdef class Host:
             self.tx_scheduled = True
         elif job == SOFT_XMIT:
             self.queue_sent()
-        return self.soft_next()
+        self.soft_next()
 
-    cdef int netif_rx(self, int32_t frame) except -1 nogil:
+    cdef void netif_rx(self, int32_t frame) noexcept nogil:
         """The driver passes a received frame up: it waits in the backlog, which a softirq empties."""
         if self.backlog.count >= self.set.backlog_packets:
             self.stats.backlog_drops += 1
             frames_give(self.frames, frame)
-            return 0
+            return
         fifo_put(&self.backlog, frame)
-        return 0
 
     # device queue --------------------------------------------------------------------------------------------------
 
+    @final
     cdef bint queue_direct(self) noexcept nogil:
         return self.qdisc_count == 0 and self.qdisc_owner < 0 and self.xmit_room()
 
-    cdef int queue_claim(self, int32_t context, const packet_t* p) except -1 nogil:
+    @final
+    cdef void queue_claim(self, int32_t context, const packet_t* p) noexcept nogil:
         """Charge the queue for a packet or train, and the transmission of its first frame if nothing stands before it."""
         cdef int32_t n = 1
         if not self.set.gso and p.payload_bytes > p.segment_bytes:
@@ -183,9 +198,9 @@ cdef class Host:
         if self.queue_direct():
             self.qdisc_owner = context
             self.xmit_charge(context, p)
-        return 0
 
-    cdef int queue_put(self, const packet_t* p, int32_t context) except -1 nogil:
+    @final
+    cdef void queue_put(self, const packet_t* p, int32_t context) noexcept nogil:
         """Enqueue a packet; send it at once if the job that ends now has claimed the queue."""
         if self.qdisc_count >= self.set.qdisc_packets:
             self.stats.qdisc_drops += 1
@@ -194,9 +209,9 @@ cdef class Host:
             self.qdisc_count += 1
         if self.qdisc_owner == context:     # also when a preempting context has filled the queue meanwhile
             self.queue_sent()
-        return 0
 
-    cdef bint queue_run(self, int32_t context) except -1 nogil:
+    @final
+    cdef bint queue_run(self, int32_t context) noexcept nogil:
         """Start to send the first packet of the queue; False if it is empty, owned by another context or the ring is full."""
         if self.qdisc_count == 0 or self.qdisc_owner >= 0 or not self.xmit_room():
             return False
@@ -206,7 +221,8 @@ cdef class Host:
         self.submit(context)
         return True
 
-    cdef int queue_sent(self) except -1 nogil:
+    @final
+    cdef void queue_sent(self) noexcept nogil:
         """A frame of the first packet goes to the driver; a super-packet stays until its last segment has left."""
         cdef packet_t* p = &self.qdisc[self.qdisc_head]
         self.qdisc_owner = -1
@@ -214,33 +230,38 @@ cdef class Host:
         if p.payload_bytes <= 0:
             self.qdisc_head = (self.qdisc_head + 1) % QDISC_ROOM
             self.qdisc_count -= 1
-        return 0
 
     # the driver, by subclasses ---------------------------------------------------------------------------------------
 
-    cdef int device_event(self, int32_t kind) except -1 nogil:
-        return 0
+    cdef void dma_done(self) noexcept nogil:
+        return
 
-    cdef int irq_done(self) except -1 nogil:
-        return 0
+    cdef void wire_done(self) noexcept nogil:
+        return
 
-    cdef int poll_begin(self) except -1 nogil:
-        return 0
+    cdef void device_timer(self, int32_t kind) noexcept nogil:
+        return
 
-    cdef int poll_done(self) except -1 nogil:
-        return 0
+    cdef void irq_done(self) noexcept nogil:
+        return
+
+    cdef void poll_begin(self) noexcept nogil:
+        return
+
+    cdef void poll_done(self) noexcept nogil:
+        return
 
     cdef bint xmit_room(self) noexcept nogil:
         return False
 
-    cdef int xmit_charge(self, int32_t context, const packet_t* p) except -1 nogil:
-        return 0
+    cdef void xmit_charge(self, int32_t context, const packet_t* p) noexcept nogil:
+        return
 
-    cdef int xmit(self, packet_t* p) except -1 nogil:
-        return 0
+    cdef void xmit(self, packet_t* p) noexcept nogil:
+        return
 
-    cdef int arrive(self, int32_t frame) except -1 nogil:
-        return 0
+    cdef void arrive(self, int32_t frame) noexcept nogil:
+        return
 
 
 cdef extern from *:

@@ -19,8 +19,8 @@ cdef class TcpSender(Socket):
 
     cdef int64_t buffer_room(self, Host h) noexcept nogil
     cdef int64_t output_bytes(self, Host h) noexcept nogil
-    cdef int process_next(self, Host h) except -1 nogil
-    cdef int write_begin(self, Host h) except -1 nogil
+    cdef void process_next(self, Host h) noexcept nogil
+    cdef void write_begin(self, Host h) noexcept nogil
 
 
 cdef class TcpReceiver(Socket):
@@ -37,6 +37,6 @@ cdef class TcpReceiver(Socket):
     cdef int32_t ack_owner              # context that sends an ACK of its own now, -1 = none
     cdef packet_t out
 
-    cdef int ack_charge(self, Host h, int32_t context) except -1 nogil
-    cdef int ack_put(self, Host h, int32_t context) except -1 nogil
-    cdef int read_begin(self, Host h) except -1 nogil
+    cdef void ack_charge(self, Host h, int32_t context) noexcept nogil
+    cdef void ack_put(self, Host h, int32_t context) noexcept nogil
+    cdef void read_begin(self, Host h) noexcept nogil

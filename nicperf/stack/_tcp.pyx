@@ -11,6 +11,7 @@ Loss is repaired by going back to the first unacknowledged byte after three dupl
 Not modelled: slow start and congestion window (the measurement starts after a warm-up and nothing is lost on the way),
 buffer tuning, SACK, prequeue, the socket lock (one output at a time stands for it), PSH and urgent data.
 """
+from cython cimport final
 from libc.stdint cimport int32_t, int64_t
 from nicperf.engine._ledger cimport (
     OP_COPY, OP_IP_INPUT, OP_IP_OUTPUT, OP_PAGE, OP_SENDPAGE, OP_SKB_ALLOC, OP_SKB_FREE, OP_SYSCALL, OP_TCP_INPUT,
@@ -33,32 +34,36 @@ cdef inline int32_t begun(int64_t start, int64_t end, int32_t unit) noexcept nog
 
 cdef class TcpSender(Socket):
 
-    cdef int start(self, Host h) except -1 nogil:
+    cdef void start(self, Host h) noexcept nogil:
         self.output_owner = -1
         self.window_edge = h.set.receive_buffer_bytes
-        return self.process_next(h)
+        self.process_next(h)
 
     # process ---------------------------------------------------------------------------------------------------------
 
-    cdef int process_next(self, Host h) except -1 nogil:
+    @final
+    cdef void process_next(self, Host h) noexcept nogil:
         """Send what may be sent, else write on, else wait for space."""
         if h.queue_run(PROCESS):
-            return 0
+            return
         if self.output_ready(h):
-            return self.output_begin(h, PROCESS)
+            self.output_begin(h, PROCESS)
+            return
         if self.blocked:
-            return 0
+            return
         if self.buffer_room(h) < h.set.mss_bytes:
             self.blocked = True
             if self.output_ready(h):        # a partly written message may leave now
-                return self.output_begin(h, PROCESS)
-            return 0
-        return self.write_begin(h)
+                self.output_begin(h, PROCESS)
+            return
+        self.write_begin(h)
 
+    @final
     cdef int64_t buffer_room(self, Host h) noexcept nogil:
         return h.set.send_buffer_bytes - (self.written - self.acknowledged)
 
-    cdef int write_begin(self, Host h) except -1 nogil:
+    @final
+    cdef void write_begin(self, Host h) noexcept nogil:
         """Copy up to the end of the segment (or page); to the end of the message while the window is shut anyway."""
         cdef int32_t unit = h.set.fragment_bytes if h.set.gso else h.set.mss_bytes, n
         cdef int64_t end
@@ -80,9 +85,9 @@ cdef class TcpSender(Socket):
         ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, n * h.cost.skb_alloc, n)
         if not (h.set.sendfile and h.set.gso):  # without scatter-gather sendfile maps each page and copies it
             ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * copy), 1)
-        return h.submit(PROCESS)
+        h.submit(PROCESS)
 
-    cdef int process_done(self, Host h) except -1 nogil:
+    cdef void process_done(self, Host h) noexcept nogil:
         if self.waking:
             self.waking = False
         elif self.output_owner == PROCESS:
@@ -94,10 +99,11 @@ cdef class TcpSender(Socket):
             if self.left_bytes == 0:
                 h.stats.messages += 1
                 h.stats.sent_bytes += h.set.message_bytes
-        return self.process_next(h)
+        self.process_next(h)
 
     # output ----------------------------------------------------------------------------------------------------------
 
+    @final
     cdef int64_t output_bytes(self, Host h) noexcept nogil:
         """Payload of the next packet or train of segments, 0 if none may leave now."""
         cdef int64_t mss = h.set.mss_bytes
@@ -119,7 +125,7 @@ cdef class TcpSender(Socket):
     cdef bint output_ready(self, Host h) noexcept nogil:
         return self.output_owner < 0 and self.output_bytes(h) > 0
 
-    cdef int output_begin(self, Host h, int32_t context) except -1 nogil:
+    cdef void output_begin(self, Host h, int32_t context) noexcept nogil:
         cdef int32_t n
         self.output_owner = context
         self.out.kind = TCP_DATA
@@ -133,9 +139,9 @@ cdef class TcpSender(Socket):
         ledger_charge(&h.ledger, context, OP_TCP_OUTPUT, n * h.cost.tcp_output, n)
         ledger_charge(&h.ledger, context, OP_IP_OUTPUT, n * h.cost.ip_output, n)
         h.queue_claim(context, &self.out)
-        return h.submit(context)
+        h.submit(context)
 
-    cdef int output_done(self, Host h, int32_t context) except -1 nogil:
+    cdef void output_done(self, Host h, int32_t context) noexcept nogil:
         cdef int32_t payload_bytes = self.out.payload_bytes
         self.output_owner = -1
         if self.next_sequence == self.out.sequence:     # unless a retransmission has moved it meanwhile
@@ -144,25 +150,23 @@ cdef class TcpSender(Socket):
         if not queue_pending(h.q, h.base + EVENT_RTO):
             self.progress_ps = h.q.now_ps
             queue_set(h.q, h.base + EVENT_RTO, h.q.now_ps + h.set.rto_ps)
-        return 0
 
     # ACKs ------------------------------------------------------------------------------------------------------------
 
-    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
+    cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil:
         cdef int64_t freed = f.ack - self.acknowledged
         ledger_charge(&h.ledger, SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
         ledger_charge(&h.ledger, SOFT_IRQ, OP_TCP_INPUT, h.cost.tcp_input, 1)
         ledger_charge(&h.ledger, SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free, 1)
         if freed <= 0:
-            return 0
+            return
         if h.set.gso:
             ledger_charge(&h.ledger, SOFT_IRQ, OP_PAGE, h.cost.page * freed // h.set.fragment_bytes, 1)
             ledger_charge(&h.ledger, SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free * freed // h.set.super_packet_bytes, 1)
         else:
             ledger_charge(&h.ledger, SOFT_IRQ, OP_SKB_FREE, h.cost.skb_free * freed // h.set.mss_bytes, 1)
-        return 0
 
-    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
+    cdef void input_done(self, Host h, const frame_t* f) noexcept nogil:
         h.stats.acks_received += 1
         if f.ack > self.acknowledged:
             self.acknowledged = f.ack
@@ -178,42 +182,38 @@ cdef class TcpSender(Socket):
         if self.blocked and 3 * (self.written - self.acknowledged) <= 2 * h.set.send_buffer_bytes:
             self.blocked = False
             if server_has(&h.cpu, PROCESS):     # it still sends: no need to wake it
-                return 0
+                return
             self.waking = True
             h.stats.wakeups += 1
             ledger_charge(&h.ledger, PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
             h.submit(PROCESS)
-        return 0
 
-    cdef int timer(self, Host h, int32_t event) except -1 nogil:
+    cdef void timer(self, Host h, int32_t event) noexcept nogil:
         if event != EVENT_RTO or self.next_sequence == self.acknowledged:
-            return 0
+            return
         if h.q.now_ps - self.progress_ps >= h.set.rto_ps:
             h.stats.retransmits += 1
             self.next_sequence = self.acknowledged
             self.duplicates = 0
             self.progress_ps = h.q.now_ps
         queue_set(h.q, h.base + EVENT_RTO, self.progress_ps + h.set.rto_ps)
-        return 0
 
 
 cdef class TcpReceiver(Socket):
 
-    cdef int start(self, Host h) except -1 nogil:
+    cdef void start(self, Host h) noexcept nogil:
         self.blocked = True
         self.ack_owner = -1
         self.advertised_edge = h.set.receive_buffer_bytes
-        return 0
 
-    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
+    cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil:
         ledger_charge(&h.ledger, SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
         ledger_charge(&h.ledger, SOFT_IRQ, OP_TCP_INPUT, h.cost.tcp_input, 1)
         self.ack_now = f.sequence != self.expected or self.unacknowledged >= 1
         if self.ack_now:
             self.ack_charge(h, SOFT_IRQ)
-        return 0
 
-    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
+    cdef void input_done(self, Host h, const frame_t* f) noexcept nogil:
         if f.sequence == self.expected:
             self.expected += f.payload_bytes
             self.unread_bytes += f.payload_bytes
@@ -232,11 +232,11 @@ cdef class TcpReceiver(Socket):
             h.stats.wakeups += 1
             ledger_charge(&h.ledger, PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
             h.submit(PROCESS)
-        return 0
 
     # ACKs ------------------------------------------------------------------------------------------------------------
 
-    cdef int ack_charge(self, Host h, int32_t context) except -1 nogil:
+    @final
+    cdef void ack_charge(self, Host h, int32_t context) noexcept nogil:
         self.out.kind = TCP_ACK
         self.out.payload_bytes = 0
         self.out.segment_bytes = 0
@@ -244,9 +244,10 @@ cdef class TcpReceiver(Socket):
         ledger_charge(&h.ledger, context, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
         ledger_charge(&h.ledger, context, OP_TCP_OUTPUT, h.cost.tcp_output, 1)
         ledger_charge(&h.ledger, context, OP_IP_OUTPUT, h.cost.ip_output, 1)
-        return h.queue_claim(context, &self.out)
+        h.queue_claim(context, &self.out)
 
-    cdef int ack_put(self, Host h, int32_t context) except -1 nogil:
+    @final
+    cdef void ack_put(self, Host h, int32_t context) noexcept nogil:
         self.advertised_edge = max(self.advertised_edge, self.expected + h.set.receive_buffer_bytes - self.unread_bytes)
         self.out.ack = self.expected
         self.out.window_edge = self.advertised_edge
@@ -255,45 +256,44 @@ cdef class TcpReceiver(Socket):
         h.queue_put(&self.out, context)
         if context == SOFT_IRQ and h.qdisc_count:
             h.tx_scheduled = True
-        return 0
 
     cdef bint output_ready(self, Host h) noexcept nogil:
         return self.ack_wanted and self.ack_owner < 0
 
-    cdef int output_begin(self, Host h, int32_t context) except -1 nogil:
+    cdef void output_begin(self, Host h, int32_t context) noexcept nogil:
         self.ack_wanted = False
         self.ack_owner = context
         self.ack_charge(h, context)
-        return h.submit(context)
+        h.submit(context)
 
-    cdef int output_done(self, Host h, int32_t context) except -1 nogil:
+    cdef void output_done(self, Host h, int32_t context) noexcept nogil:
         self.ack_owner = -1
-        return self.ack_put(h, context)
+        self.ack_put(h, context)
 
-    cdef int timer(self, Host h, int32_t event) except -1 nogil:
+    cdef void timer(self, Host h, int32_t event) noexcept nogil:
         if event != EVENT_DELAYED_ACK or self.unacknowledged == 0:
-            return 0
+            return
         if h.q.now_ps - self.arrived_ps >= h.set.delayed_ack_ps:
             self.ack_wanted = True
         else:
             queue_set(h.q, h.base + EVENT_DELAYED_ACK, self.arrived_ps + h.set.delayed_ack_ps)
-        return 0
 
     # process ---------------------------------------------------------------------------------------------------------
 
-    cdef int read_begin(self, Host h) except -1 nogil:
+    @final
+    cdef void read_begin(self, Host h) noexcept nogil:
         cdef int64_t segments
         self.reading_bytes = <int32_t>min(self.unread_bytes, <int64_t>h.set.receive_bytes)
         if self.reading_bytes == 0:
             self.blocked = True
-            return 0
+            return
         segments = (self.reading_bytes + h.set.mss_bytes - 1) // h.set.mss_bytes
         ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
         ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.reading_bytes * h.cost.copy_cold), 1)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_FREE, segments * h.cost.skb_free, segments)
-        return h.submit(PROCESS)
+        h.submit(PROCESS)
 
-    cdef int process_done(self, Host h) except -1 nogil:
+    cdef void process_done(self, Host h) noexcept nogil:
         cdef int64_t left, fresh
         if self.waking:
             self.waking = False
@@ -309,7 +309,8 @@ cdef class TcpReceiver(Socket):
                 h.stats.window_updates += 1
                 self.ack_wanted = True
         if h.queue_run(PROCESS):
-            return 0
+            return
         if self.output_ready(h):
-            return self.output_begin(h, PROCESS)
-        return self.read_begin(h)
+            self.output_begin(h, PROCESS)
+            return
+        self.read_begin(h)

@@ -15,8 +15,8 @@ cdef class UdpSender(Socket):
     cdef int32_t output_owner
     cdef packet_t out
 
-    cdef int process_next(self, Host h) except -1 nogil
-    cdef int build_begin(self, Host h) except -1 nogil
+    cdef void process_next(self, Host h) noexcept nogil
+    cdef void build_begin(self, Host h) noexcept nogil
     cdef int32_t fragment_payload(self, Host h, int32_t i) noexcept nogil
 
 
@@ -28,4 +28,4 @@ cdef class UdpReceiver(Socket):
     cdef bint reading, blocked, waking
     cdef int32_t fragments
 
-    cdef int read_begin(self, Host h) except -1 nogil
+    cdef void read_begin(self, Host h) noexcept nogil

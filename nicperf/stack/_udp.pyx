@@ -8,6 +8,7 @@ it while copying unless the driver has marked the fragments as verified.
 
 Not modelled: reassembly timers and memory limits (an incomplete datagram is given up when the next one begins), several senders.
 """
+from cython cimport final
 from libc.stdint cimport int32_t, int64_t
 from nicperf.engine._ledger cimport (
     OP_CHECKSUM, OP_COPY, OP_FRAGMENT, OP_IP_INPUT, OP_IP_OUTPUT, OP_REASSEMBLE, OP_SKB_ALLOC, OP_SKB_FREE, OP_SYSCALL, OP_UDP,
@@ -41,33 +42,37 @@ cdef inline int32_t application_bytes(int32_t ip_payload_bytes, int32_t index) n
 
 cdef class UdpSender(Socket):
 
-    cdef int start(self, Host h) except -1 nogil:
+    cdef void start(self, Host h) noexcept nogil:
         self.output_owner = -1
         self.fragments = fragment_count(h)
-        return self.process_next(h)
+        self.process_next(h)
 
+    @final
     cdef int32_t fragment_payload(self, Host h, int32_t i) noexcept nogil:
         """IP payload of fragment `i`, the UDP header of the first included."""
         if i < self.fragments - 1:
             return fragment_room(h)
         return h.set.message_bytes + UDP_HEADER_BYTES - i * fragment_room(h)
 
-    cdef int process_next(self, Host h) except -1 nogil:
+    @final
+    cdef void process_next(self, Host h) noexcept nogil:
         if h.queue_run(PROCESS):
-            return 0
+            return
         if self.built == self.fragments:
             if self.sent_fragments < self.fragments:
-                return self.output_begin(h, PROCESS)
+                self.output_begin(h, PROCESS)
+                return
             self.built = 0
             self.sent_fragments = 0
             self.datagram += 1
             h.stats.messages += 1
         if self.built == 0 and self.charged_bytes >= h.set.send_buffer_bytes:
             self.blocked = True
-            return 0
-        return self.build_begin(h)
+            return
+        self.build_begin(h)
 
-    cdef int build_begin(self, Host h) except -1 nogil:
+    @final
+    cdef void build_begin(self, Host h) noexcept nogil:
         cdef int32_t payload_bytes = self.fragment_payload(h, self.built)
         cdef double copy = h.cost.copy_cached if h.set.send_footprint_bytes <= h.set.last_cache_bytes else h.cost.copy_cold
         if self.built == 0:
@@ -80,9 +85,9 @@ cdef class UdpSender(Socket):
         if self.fragments > 1:
             ledger_charge(&h.ledger, PROCESS, OP_CHECKSUM, <int64_t>(payload_bytes * h.cost.checksum), 1)
         self.building = True
-        return h.submit(PROCESS)
+        h.submit(PROCESS)
 
-    cdef int process_done(self, Host h) except -1 nogil:
+    cdef void process_done(self, Host h) noexcept nogil:
         if self.waking:
             self.waking = False
         elif self.building:
@@ -95,9 +100,9 @@ cdef class UdpSender(Socket):
                 self.built = 0
         elif self.output_owner == PROCESS:
             self.output_done(h, PROCESS)
-        return self.process_next(h)
+        self.process_next(h)
 
-    cdef int output_begin(self, Host h, int32_t context) except -1 nogil:
+    cdef void output_begin(self, Host h, int32_t context) noexcept nogil:
         cdef int32_t payload_bytes = self.fragment_payload(h, self.sent_fragments)
         self.output_owner = context
         self.out.kind = UDP_FRAGMENT
@@ -110,17 +115,17 @@ cdef class UdpSender(Socket):
         self.out.truesize_bytes = h.set.tx_truesize_bytes
         ledger_charge(&h.ledger, context, OP_IP_OUTPUT, h.cost.ip_output, 1)
         h.queue_claim(context, &self.out)
-        return h.submit(context)
+        h.submit(context)
 
-    cdef int output_done(self, Host h, int32_t context) except -1 nogil:
+    cdef void output_done(self, Host h, int32_t context) noexcept nogil:
         self.output_owner = -1
         h.stats.sent_bytes += application_bytes(self.out.payload_bytes, self.sent_fragments)
         self.sent_fragments += 1
         if h.qdisc_count >= h.set.qdisc_packets:
             self.charged_bytes -= h.set.tx_truesize_bytes   # the queue drops it and frees the skb
-        return h.queue_put(&self.out, context)
+        h.queue_put(&self.out, context)
 
-    cdef int sent(self, Host h, int32_t truesize_bytes) except -1 nogil:
+    cdef void sent(self, Host h, int32_t truesize_bytes) noexcept nogil:
         self.charged_bytes -= truesize_bytes
         if self.blocked and self.charged_bytes * 2 <= h.set.send_buffer_bytes:
             self.blocked = False
@@ -128,26 +133,23 @@ cdef class UdpSender(Socket):
             h.stats.wakeups += 1
             ledger_charge(&h.ledger, PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
             h.submit(PROCESS)
-        return 0
 
 
 cdef class UdpReceiver(Socket):
 
-    cdef int start(self, Host h) except -1 nogil:
+    cdef void start(self, Host h) noexcept nogil:
         self.blocked = True
         self.datagram = -1
         self.fragments = fragment_count(h)
-        return 0
 
-    cdef int input_begin(self, Host h, const frame_t* f) except -1 nogil:
+    cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil:
         ledger_charge(&h.ledger, SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
         if self.fragments > 1:
             ledger_charge(&h.ledger, SOFT_IRQ, OP_REASSEMBLE, h.cost.ip_reassemble, 1)
         if f.last:
             ledger_charge(&h.ledger, SOFT_IRQ, OP_UDP, h.cost.udp, 1)
-        return 0
 
-    cdef int input_done(self, Host h, const frame_t* f) except -1 nogil:
+    cdef void input_done(self, Host h, const frame_t* f) noexcept nogil:
         cdef int64_t truesize_bytes = <int64_t>self.fragments * h.set.rx_truesize_bytes
         if f.sequence != self.datagram:
             if self.gathered:
@@ -160,12 +162,12 @@ cdef class UdpReceiver(Socket):
         self.gathered_bytes += application_bytes(f.payload_bytes, f.index)
         h.stats.received_bytes += application_bytes(f.payload_bytes, f.index)
         if self.gathered < self.fragments:
-            return 0
+            return
         self.gathered = 0
         if self.charged_bytes and self.charged_bytes + truesize_bytes >= h.set.receive_buffer_bytes:
             h.stats.socket_drops += 1
             h.stats.received_bytes -= self.gathered_bytes
-            return 0
+            return
         self.charged_bytes += truesize_bytes
         self.queued += 1
         if self.blocked:
@@ -174,12 +176,12 @@ cdef class UdpReceiver(Socket):
             h.stats.wakeups += 1
             ledger_charge(&h.ledger, PROCESS, OP_WAKEUP, h.cost.wakeup, 1)
             h.submit(PROCESS)
-        return 0
 
-    cdef int read_begin(self, Host h) except -1 nogil:
+    @final
+    cdef void read_begin(self, Host h) noexcept nogil:
         if self.queued == 0:
             self.blocked = True
-            return 0
+            return
         self.reading = True
         ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
         ledger_charge(&h.ledger, PROCESS, OP_UDP, h.cost.udp, 1)
@@ -187,9 +189,9 @@ cdef class UdpReceiver(Socket):
         if not h.set.fragments_verified and self.fragments > 1:
             ledger_charge(&h.ledger, PROCESS, OP_CHECKSUM, <int64_t>(h.set.message_bytes * h.cost.checksum), 1)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_FREE, self.fragments * h.cost.skb_free, self.fragments)
-        return h.submit(PROCESS)
+        h.submit(PROCESS)
 
-    cdef int process_done(self, Host h) except -1 nogil:
+    cdef void process_done(self, Host h) noexcept nogil:
         if self.waking:
             self.waking = False
         elif self.reading:
@@ -197,4 +199,4 @@ cdef class UdpReceiver(Socket):
             self.queued -= 1
             self.charged_bytes -= <int64_t>self.fragments * h.set.rx_truesize_bytes
             h.stats.messages += 1
-        return self.read_begin(h)
+        self.read_begin(h)
