@@ -53,7 +53,7 @@ def check(all_of_them: dict[str, Simulator], frames: int = 5000) -> None:
 
 def record(sc: Scenario) -> np.ndarray:
     """Time and slot of every event of a run."""
-    simulation = Simulation(host_spec(sc, "local"), host_spec(sc, "remote"), sc.workload, sc.seed)
+    simulation = Simulation(sc.driver, host_spec(sc, "local"), host_spec(sc, "remote"), sc.workload, sc.seed)
     return simulation.run(0, round(sc.duration_s * 1e12), 1, trace_events=1_000_000)[2]
 
 

@@ -10,25 +10,38 @@ from typing import Any
 
 import numpy as np
 
+from nicperf.drivers import velocity
 from nicperf.engine.ledger import CONTEXTS, OPERATIONS
 from nicperf.parts.bus import USES
 from nicperf.simulation._run import QUEUE_NAMES, STATE_NAMES, Simulation
-from nicperf.simulation.run import DEVICE_COUNTERS, HOST_COUNTERS
-from nicperf.simulation.scenario import SIDES, host_spec, scenario
+from nicperf.simulation.scenario import host_spec, scenario
+from nicperf.simulation.summary import HOST_COUNTERS
+from nicperf.simulation.systems import SIDES
 
 LEDGER = [f"{context}.{operation}" for context in CONTEXTS for operation in OPERATIONS]
 NAMES = [
     *HOST_COUNTERS,
-    *DEVICE_COUNTERS,
+    *velocity.COUNTERS,
     *(f"bus_ps.{use}" for use in USES),
     *(f"bus_bursts.{use}" for use in USES),
     *(f"ledger_ps.{entry}" for entry in LEDGER),
     *(f"calls.{entry}" for entry in LEDGER),
     *(f"busy_ps.{context}" for context in CONTEXTS),
-    *("cpu_idle_ps", "preemptions", "dma_busy_ps", "dma_idle_ps", "events"),
+    *("cpu_idle_ps", "preemptions", "dma_busy_ps", "dma_idle_ps", "events", "process_cpu_idle_ps"),
     *STATE_NAMES,
 ]
-SLOTS = ("cpu", "dma", "wire", "tx_timer", "rx_timer", "delayed_ack", "rto", "pause")
+SLOTS = (
+    "cpu",
+    "dma",
+    "wire",
+    "tx_timer",
+    "rx_timer",
+    "delayed_ack",
+    "rto",
+    "pause",
+    "process",
+    *["none"] * 7,
+)
 
 
 @cache
@@ -126,7 +139,7 @@ def observe(
     sc = scenario("velocity", workload, params, seed=seed)
     specs = [host_spec(sc, side) for side in SIDES]
     slice_ps = round(duration_s * 1e12 / slices)
-    rows, latency, trace = Simulation(*specs, workload, seed).run(0, slice_ps, slices, events)
+    rows, latency, trace = Simulation(sc.driver, *specs, workload, seed).run(0, slice_ps, slices, events)
     snapshots = [
         Snapshot(
             workload,

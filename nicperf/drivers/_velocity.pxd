@@ -1,6 +1,5 @@
 """Descriptors of the VIA Velocity as the chip lays them out, and the host that drives one."""
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
-from nicperf.engine._server cimport server_t
 from nicperf.parts._bus cimport bus_t
 from nicperf.parts._fifo cimport fifo_t
 from nicperf.parts._irq cimport moderation_t
@@ -59,17 +58,16 @@ cdef struct velocity_params_t:
     bint napi, scatter_gather, pause, realign_via
     int32_t rx_address_mod
 
-cdef struct velocity_stats_t:
+cdef struct velocity_stats_t:           # names in velocity.py, in this order
+    int64_t wire_bytes, wire_busy_ps, gap_ps
     int64_t doorbells, linearized, copybreaks, tx_completions, tx_timer_fires, rx_timer_fires
     int64_t tx_threshold_fires, rx_threshold_fires, rx_fifo_drops, pauses, rx_ring_empty, refills
-    int64_t wire_bytes, wire_busy_ps, gap_ps
 
 
 cdef class VelocityHost(Host):
     cdef velocity_params_t p
     cdef velocity_stats_t device_stats
     cdef bus_t bus
-    cdef server_t dma
     cdef int64_t bus_left_ps[2]         # of each DMA class: the end of its job that needs the bus
     # rings, in host memory
     cdef tx_descriptor_t* tx_ring

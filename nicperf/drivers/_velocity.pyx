@@ -2,22 +2,24 @@
 from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 from nicperf.engine._ledger cimport (
     HARD_IRQ, OP_COPY, OP_GSO, OP_IRQ_ENTRY, OP_IRQ_SHARED, OP_LINEARIZE, OP_MMIO_READ, OP_MMIO_WRITE, OP_POLL, OP_RX_REAP,
     OP_RX_REFILL, OP_SKB_ALLOC, OP_SKB_FREE, OP_TX_REAP, OP_XMIT, SOFT_IRQ, ledger_charge,
 )
 from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport (
-    server_dispatch, server_extend, server_finish, server_has, server_init, server_left_ps, server_submit,
+    server_dispatch, server_extend, server_finish, server_has, server_left_ps, server_submit,
 )
 from nicperf.parts._bus cimport (
     BUS_RX_DATA, BUS_RX_DESCRIPTOR, BUS_RX_WRITEBACK, BUS_TX_DATA, BUS_TX_DESCRIPTOR, BUS_TX_WRITEBACK, bus_mmio, bus_move,
+    bus_stats_t,
 )
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, frame_t, frames_give, frames_take
 from nicperf.parts._ring cimport ring_next
 from nicperf.parts._irq cimport MODERATION_FIRE, MODERATION_START, moderation_event
-from nicperf.stack._host cimport EVENT_DMA, EVENT_PAUSE, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL
+from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL, cycles_ps
 
 cdef enum:
     WIRE_OVERHEAD_BYTES = 24            # preamble 8, FCS 4, gap 12
@@ -54,15 +56,92 @@ cdef class VelocityHost(Host):
         free(self.tx_fifo.item)
         free(self.rx_fifo.item)
 
+    cdef int configure(self, object spec, str workload) except -1:
+        Host.configure(self, spec, workload)
+        driver, nic, bus, wire = spec.driver, spec.nic, spec.bus, spec.wire
+        cdef double mhz = spec.cpu.frequency_mhz
+        self.set.gso = driver.tx_scatter_gather
+        self.set.fragments_verified = driver.rx_checksum_rule == "mainline"
+
+        self.p.tx_ring = driver.tx_ring
+        self.p.rx_ring = driver.rx_ring // 4 * 4
+        self.p.copybreak_bytes = driver.rx_copybreak_bytes
+        self.p.tx_fifo_bytes = nic.tx_fifo_bytes
+        self.p.rx_fifo_bytes = nic.rx_fifo_bytes
+        self.p.frame_gap_ps = <int64_t>(nic.frame_gap_ns * 1000)
+        self.p.buffer_gap_ps = <int64_t>(nic.buffer_gap_ns * 1000)
+        self.p.byte_ps = <int64_t>(8e6 / wire.rate_mbit_s + 0.5)
+        self.p.xmit = cycles_ps(driver.xmit_cycles, mhz)
+        self.p.xmit_buffer = cycles_ps(driver.xmit_buffer_cycles, mhz)
+        self.p.tx_reap = cycles_ps(driver.tx_reap_cycles, mhz)
+        self.p.rx_reap = cycles_ps(driver.rx_reap_cycles, mhz)
+        self.p.rx_refill = cycles_ps(driver.rx_refill_cycles, mhz)
+        self.p.poll = cycles_ps(driver.poll_cycles, mhz)
+        self.p.napi = driver.napi
+        self.p.scatter_gather = driver.tx_scatter_gather
+        self.p.pause = nic.pause
+        self.p.realign_via = driver.rx_align_rule == "via"
+        self.p.rx_address_mod = driver.rx_buffer_address_mod_bytes
+
+        self.bus.p.clock_ps = 1e6 / bus.clock_mhz
+        self.bus.p.width_bytes = bus.width_bytes
+        self.bus.p.read_overhead_clocks = bus.read_overhead_clocks
+        self.bus.p.write_overhead_clocks = bus.write_overhead_clocks
+        self.bus.p.mmio_read_ps = <int64_t>(bus.register_read_clocks * self.bus.p.clock_ps + 0.5)
+        self.bus.p.mmio_write_ps = <int64_t>(bus.register_write_clocks * self.bus.p.clock_ps + 0.5)
+        self.bus.p.read_line_bytes = bus.read_line_bytes
+        self.bus.p.write_line_bytes = bus.write_line_bytes
+        longest = bus.latency_timer_clocks * bus.width_bytes
+        if nic.dma_burst_dwords:
+            longest = min(longest, nic.dma_burst_dwords * 4)
+        self.bus.p.read_limit_bytes = self.bus.p.write_limit_bytes = longest
+        if bus.read_line_bytes:
+            longest = min(longest, bus.read_line_bytes)
+        self.p.burst_ps = <int64_t>((longest / bus.width_bytes + bus.read_overhead_clocks) * self.bus.p.clock_ps)
+
+        self.tx_moderation.threshold = driver.tx_suppress_frames
+        self.tx_moderation.timer_ps = <int64_t>(driver.tx_timer_us * 1e6)
+        self.tx_moderation.from_first = nic.tx_timer_starts == "first_pending"
+        self.rx_moderation.threshold = driver.rx_suppress_frames
+        self.rx_moderation.timer_ps = <int64_t>(driver.rx_timer_us * 1e6)
+        self.rx_moderation.from_first = nic.rx_timer_starts == "first_pending"
+        self.power_up()
+        return 0
+
     cdef void power_up(self) noexcept nogil:
         """Fill the receive ring, enable interrupts. Parameters must be in place."""
         cdef int32_t i
-        server_init(&self.dma, self.base + EVENT_DMA)
         self.tx_free = self.p.tx_ring
         for i in range(self.p.rx_ring):
             self.rx_ring[i].word0 = OWNED_BY_NIC
         self.rx_credit = self.p.rx_ring
         self.irq_enabled = True
+
+    # what is counted -------------------------------------------------------------------------------------------------
+
+    cdef void counted(self, int64_t* device, int64_t* bus) noexcept nogil:
+        memcpy(device, &self.device_stats, sizeof(velocity_stats_t))
+        memcpy(bus, &self.bus.s, sizeof(bus_stats_t))
+
+    cdef void levels(self, int64_t* row) noexcept nogil:
+        row[0] = self.qdisc_count
+        row[1] = self.p.tx_ring - self.tx_free
+        row[2] = self.tx_fifo.count
+        row[3] = self.rx_fifo.count
+        row[4] = self.rx_done
+        row[5] = self.backlog.count
+
+    cdef void state(self, int64_t* row) noexcept nogil:
+        cdef int32_t i
+        row[0] = self.tx_done
+        row[1] = 0
+        for i in range(self.p.tx_ring):
+            row[1] += (self.tx_ring[i].word0 & OWNED_BY_NIC) != 0
+        row[2] = self.rx_credit
+        row[3] = self.rx_returned
+        row[4] = 0
+        for i in range(self.p.rx_ring):
+            row[4] += (self.rx_ring[i].word0 & OWNED_BY_NIC) != 0
 
     # transmit, driver side -------------------------------------------------------------------------------------------
 

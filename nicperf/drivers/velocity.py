@@ -9,6 +9,15 @@ from nicperf.parameter import choice, parameter, switch
 #: Register DCFG0 bits 2:0 -> longest DMA burst in 32-bit words; 0 = until the FIFO is empty or full.
 DMA_LENGTH_DWORDS = {0: 8, 1: 16, 2: 32, 3: 64, 4: 128, 5: 256, 6: 0, 7: 0}
 
+#: What driver and chip count.
+COUNTERS = tuple(
+    """
+    wire_bytes wire_busy_ps gap_ps
+    doorbells linearized copybreaks tx_completions tx_timer_fires rx_timer_fires tx_threshold_fires
+    rx_threshold_fires rx_fifo_drops pauses rx_ring_empty refills
+    """.split()
+)
+
 
 @dataclass(frozen=True)
 class VelocityNic:

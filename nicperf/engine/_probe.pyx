@@ -1,7 +1,7 @@
 """The engine's primitives for tests: event queue, server and random streams, and two queueing systems made of nothing else."""
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from nicperf.engine._queue cimport (
-    QUEUE_SLOTS, queue_advance, queue_clear, queue_init, queue_next, queue_set, queue_t,
+    QUEUE_GROUP, QUEUE_SLOTS, QUEUE_USED, queue_advance, queue_clear, queue_init, queue_next, queue_set, queue_t,
 )
 from nicperf.engine._random cimport random_init, random_next, random_t
 from nicperf.engine._server cimport (
@@ -10,7 +10,7 @@ from nicperf.engine._server cimport (
 
 import numpy as np
 
-SLOTS = QUEUE_SLOTS
+SLOTS = [slot for slot in range(QUEUE_SLOTS) if slot % QUEUE_GROUP < QUEUE_USED]
 
 cdef enum:                              # slots of `serve`
     ARRIVAL, EXTENSION, SERVER
@@ -125,7 +125,7 @@ def repair(int32_t machines, const int64_t[::1] think_ps, const int64_t[::1] wor
     Parameters
     ----------
     machines : int
-        Fewer than `SLOTS`.
+        At most as many as a group of slots has beside the server's.
     think_ps, work_ps : array, shape (n + machines,) and (n,)
         Drawn in the order of use.
 

@@ -6,11 +6,12 @@ from nicperf.packets._wiretap import Wiretap
 
 QUEUE_NAMES: tuple[str, ...]
 STATE_NAMES: tuple[str, ...]
-WIDTHS: dict[str, int]
+
+def widths(device: int) -> dict[str, int]: ...
 
 class Simulation:
     def __init__(
-        self, local: Any, remote: Any, workload: str, seed: int, wiretap: Wiretap | None = None
+        self, driver: str, local: Any, remote: Any, workload: str, seed: int, wiretap: Wiretap | None = None
     ) -> None: ...
     def run(
         self, warmup_ps: int, slice_ps: int, slices: int, trace_events: int = 0

@@ -17,8 +17,9 @@ import numpy as np
 
 from nicperf.progress import bar
 from nicperf.simulation.run import execute, half_width_percent, measured_s
-from nicperf.simulation.scenario import SIDES, Scenario
+from nicperf.simulation.scenario import Scenario
 from nicperf.simulation.summary import summarise
+from nicperf.simulation.systems import SIDES, SYSTEMS
 
 #: What differs from the base scenario in one run: settings by full dotted name, and the seed.
 Job = tuple[Mapping[str, Any], int]
@@ -110,7 +111,7 @@ class Batch:
             if self.base.stopping:
                 widths.append(half_width_percent(self.base, rows))
         seconds = np.array(measured)
-        figures = summarise(np.stack(changes), seconds)
+        figures = summarise(SYSTEMS[self.base.driver], np.stack(changes), seconds)
         if self.base.stopping:
             figures |= {"measured_s": seconds, "half_width_percent": np.array(widths)}
         return figures

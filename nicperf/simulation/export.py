@@ -12,7 +12,7 @@ from nicperf.files import write_whole
 from nicperf.packets.pcapng import pcapng
 from nicperf.simulation.printed import iperf, netperf
 from nicperf.simulation.profile import Charge, folded, speedscope
-from nicperf.simulation.scenario import SIDES
+from nicperf.simulation.systems import SIDES
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,25 +16,15 @@ from nicperf.parts.bus import USES
 from nicperf.simulation._run import Simulation
 from nicperf.simulation.export import Exports
 from nicperf.simulation.fidelity import DEFAULT_CAPTURE_FRAMES, wiretap_for
-from nicperf.simulation.scenario import SIDES, Scenario, host_spec, scenario
+from nicperf.simulation.scenario import Scenario, host_spec, scenario, split_side
 from nicperf.simulation.stopping import half_width, pauses
-from nicperf.simulation.summary import DEVICE_COUNTERS, HOST_COUNTERS, block_of, received_bytes, summarise
+from nicperf.simulation.summary import HOST_COUNTERS, block_of, received_bytes, summarise
+from nicperf.simulation.systems import SIDES, SYSTEMS, System
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from nicperf.packets._wiretap import Wiretap
-
-#: What an elasticity speeds up, one at a time: resource -> (parameter, is it a speed).
-RESOURCES = {
-    "sender bus": ("local.bus.clock_mhz", True),
-    "sender DMA engine": ("local.nic.frame_gap_ns", False),
-    "sender CPU": ("local.cpu.frequency_mhz", True),
-    "wire": ("wire.rate_mbit_s", True),
-    "receiver bus": ("remote.bus.clock_mhz", True),
-    "receiver DMA engine": ("remote.nic.frame_gap_ns", False),
-    "receiver CPU": ("remote.cpu.frequency_mhz", True),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,19 +52,23 @@ class Run(Exports):
     latency: np.ndarray
     capture: Capture | None = None
 
+    @property
+    def _system(self) -> System:
+        return SYSTEMS[self.scenario.driver]
+
     def _block(self, name: str, side: int) -> np.ndarray:
         """Change of one block of counters over the measurement."""
         return self._slices(name, side).sum(axis=0)
 
     def _slices(self, name: str, side: int) -> np.ndarray:
         """Change of one block of counters per slice, shape (slices, width)."""
-        return np.diff(block_of(self.rows[:, side], name), axis=0)
+        return np.diff(block_of(self._system, self.rows[:, side], name), axis=0)
 
     def _host(self, side: int, counter: str) -> int:
         return int(self._block("host", side)[HOST_COUNTERS.index(counter)])
 
     def _device(self, side: int, counter: str) -> int:
-        return int(self._block("device", side)[DEVICE_COUNTERS.index(counter)])
+        return int(self._block("device", side)[self._system.counters[side].index(counter)])
 
     @property
     def measured_s(self) -> float:
@@ -98,7 +92,7 @@ class Run(Exports):
     @cached_property
     def summary(self) -> dict[str, float]:
         """Headline figures, per second of simulated time: see `nicperf.simulation.summary.summarise`."""
-        figures = summarise(self.rows[-1] - self.rows[0], self.measured_s)
+        figures = summarise(self._system, self.rows[-1] - self.rows[0], self.measured_s)
         return {name: float(value) for name, value in figures.items()}
 
     @cached_property
@@ -108,9 +102,9 @@ class Run(Exports):
 
         rows = []
         for i, side in enumerate(SIDES):
-            parts = (("stack", "host", HOST_COUNTERS), ("driver", "device", DEVICE_COUNTERS))
+            parts = (("stack", "host", HOST_COUNTERS), ("driver", "device", self._system.counters[i]))
             for part, block, names in parts:
-                rows += [(side, part, n, int(v)) for n, v in zip(names, self._block(block, i), strict=True)]
+                rows += [(side, part, n, int(v)) for n, v in zip(names, self._block(block, i), strict=False)]
         if self.capture is not None:
             rows += self.capture.counters
         return pd.DataFrame(rows, columns=["side", "part", "counter", "value"])
@@ -196,18 +190,18 @@ class Run(Exports):
         import pandas as pd
 
         rows = []
-        for resource, (name, is_speed) in RESOURCES.items():
+        for resource, (name, is_speed) in self._system.resources.items():
             factor = 1.0 + _STEP if is_speed else 1.0 / (1.0 + _STEP)
             rows.append((resource, name, self._relative(name, factor) / _STEP))
         return pd.DataFrame(rows, columns=["resource", "parameter", "elasticity"])
 
     def _relative(self, name: str, factor: float) -> float:
         """Relative change of the throughput when a parameter is multiplied by `factor`."""
-        side, rest = name.split(".", 1) if name.startswith(SIDES) else (SIDES[0], name)
+        side, rest = split_side(name)
         group, field = rest.split(".")
-        value = getattr(self.scenario.host(side)[group], field) * factor
+        value = getattr(self.scenario.host(side or SIDES[0])[group], field) * factor
         params = {**dict(self.scenario.settings)}
-        params |= {name: value} if name.startswith(SIDES) else {f"{s}.{name}": value for s in SIDES}
+        params |= {f"{s}.{rest}": value for s in ([side] if side else SIDES)}
         other = simulate_scenario(
             scenario(
                 self.scenario.driver, self.scenario.workload, params, seed=self.scenario.seed,
@@ -253,7 +247,7 @@ def execute(
     rows, latency : array
         As `Run` holds them.
     """
-    simulation = Simulation(local, remote, sc.workload, seed, wiretap)
+    simulation = Simulation(sc.driver, local, remote, sc.workload, seed, wiretap)
     slice_ps = round(sc.duration_s * 1e12 / sc.slices)
     first, *later = pauses(sc.slices) if sc.stopping else [sc.slices]
     rows, latency, _ = simulation.run(round(sc.warmup_s * 1e12), slice_ps, first)

@@ -10,32 +10,25 @@ from typing import Any
 
 import numpy as np
 
-from nicperf.drivers.velocity import VelocityDriver, VelocityNic
 from nicperf.errors import ScenarioError, closest
 from nicperf.parameter import Parameter, parameters_of
-from nicperf.parts.bus import ParallelBus
-from nicperf.parts.cpu import Cpu, Memory
-from nicperf.parts.wire import Wire
 from nicperf.simulation.stopping import StoppingRule
-from nicperf.stack.costs import Sockets, Stack, Workload
+from nicperf.simulation.systems import SIDES, SYSTEMS, System
 
-WORKLOADS = ("udp_stream", "tcp_stream", "tcp_sendfile")
-SIDES = ("local", "remote")
 
-#: Parts of a host by driver: group of the dotted name -> dataclass.
-GROUPS: dict[str, dict[str, type]] = {
-    "velocity": {
-        "cpu": Cpu,
-        "memory": Memory,
-        "bus": ParallelBus,
-        "nic": VelocityNic,
-        "driver": VelocityDriver,
-        "wire": Wire,
-        "stack": Stack,
-        "socket": Sockets,
-        "workload": Workload,
-    }
-}
+def system_of(driver: str) -> System:
+    """The pair of hosts of this name.
+
+    Raises
+    ------
+    ScenarioError
+        Unknown driver.
+    """
+    if driver not in SYSTEMS:
+        raise ScenarioError(
+            "unknown driver", place="scenario", field="driver", value=driver, cure=closest(driver, SYSTEMS)
+        )
+    return SYSTEMS[driver]
 
 
 @cache
@@ -57,11 +50,11 @@ def parameters(driver: str = "velocity") -> dict[str, Parameter]:
     ScenarioError
         Unknown driver.
     """
-    if driver not in GROUPS:
-        raise ScenarioError(
-            "unknown driver", place="scenario", field="driver", value=driver, cure=closest(driver, GROUPS)
-        )
-    return {name: p for group, cls in GROUPS[driver].items() for name, p in parameters_of(group, cls).items()}
+    return {name: p for groups in system_of(driver).groups for name, p in _declared(groups).items()}
+
+
+def _declared(groups: Mapping[str, type]) -> dict[str, Parameter]:
+    return {name: p for group, cls in groups.items() for name, p in parameters_of(group, cls).items()}
 
 
 def split_side(name: str) -> tuple[str | None, str]:
@@ -78,7 +71,7 @@ class Scenario:
     ----------
     driver : str
     workload : str
-        One of ``udp_stream``, ``tcp_stream``, ``tcp_sendfile``.
+        One of the driver's: ``udp_stream``, ``tcp_stream``, ``tcp_sendfile`` for velocity.
     settings : tuple of (str, value)
         Full dotted names (with side), sorted; what is not named keeps its default.
     seed : int
@@ -102,13 +95,14 @@ class Scenario:
 
     def host(self, side: str) -> dict[str, Any]:
         """The part dataclasses of one side, by group."""
-        values: dict[str, dict[str, Any]] = {group: {} for group in GROUPS[self.driver]}
-        for name, value in self.settings:
+        groups = SYSTEMS[self.driver].groups[SIDES.index(side)]
+        values: dict[str, dict[str, Any]] = {group: {} for group in groups}
+        for name, value in (*SYSTEMS[self.driver].defaults.items(), *self.settings):
             name_side, rest = split_side(name)
             if name_side == side:
                 group, field = rest.split(".")
                 values[group][field] = value
-        return {group: cls(**values[group]) for group, cls in GROUPS[self.driver].items()}
+        return {group: cls(**values[group]) for group, cls in groups.items()}
 
 
 def scenario(
@@ -140,13 +134,14 @@ def scenario(
         Unknown name (close names are suggested), wrong type or a value out of range.
     """
     settings = check_settings(driver, params or {})
-    if workload not in WORKLOADS:
+    workloads = system_of(driver).ends
+    if workload not in workloads:
         raise ScenarioError(
             "unknown workload",
             place="scenario",
             field="workload",
             value=workload,
-            cure=closest(workload, WORKLOADS),
+            cure=closest(workload, workloads),
         )
     check_together(workload, {**defaults(driver), **settings})
     for field, value, least in (("duration_s", duration_s, 1e-6), ("warmup_s", warmup_s, 0)):
@@ -179,8 +174,8 @@ def check_settings(driver: str, params: Mapping[str, Any], place: str = "scenari
     Returns
     -------
     dict
-        Full dotted name -> value in the parameter's own type. A plain name gives two entries; one with a side
-        wins over it.
+        Full dotted name -> value in the parameter's own type. A plain name gives an entry for each side that has
+        it; one with a side wins over it.
 
     Raises
     ------
@@ -188,26 +183,33 @@ def check_settings(driver: str, params: Mapping[str, Any], place: str = "scenari
         Unknown driver or name (close names are suggested), wrong type or a value out of range.
     """
     known = parameters(driver)
+    sides = {side: _declared(groups) for side, groups in zip(SIDES, system_of(driver).groups, strict=True)}
     plain: dict[str, Any] = {}
     sided: dict[str, Any] = {}
     for name, value in params.items():
         side, rest = split_side(name)
-        if rest not in known:
-            raise ScenarioError(
-                "unknown parameter", place=place, field=name, value=value, cure=closest(rest, known)
-            )
-        checked = known[rest].check(value, place)
+        own = sides[side] if side else known
+        if rest not in own:
+            cure = closest(rest, own)
+            raise ScenarioError("unknown parameter", place=place, field=name, value=value, cure=cure)
+        checked = own[rest].check(value, place)
         if side:
             sided[name] = checked
         else:
-            plain |= {f"{s}.{rest}": checked for s in SIDES}
+            plain |= {f"{s}.{rest}": checked for s in SIDES if rest in sides[s]}
     return {**plain, **sided}
 
 
 @cache
 def defaults(driver: str) -> Mapping[str, Any]:
     """What holds unless a scenario says otherwise, by full dotted name."""
-    return MappingProxyType({f"{s}.{n}": p.default for s in SIDES for n, p in parameters(driver).items()})
+    system = system_of(driver)
+    own = {
+        f"{side}.{name}": p.default
+        for side, groups in zip(SIDES, system.groups, strict=True)
+        for name, p in _declared(groups).items()
+    }
+    return MappingProxyType({**own, **system.defaults})
 
 
 def check_seed(seed: Any, place: str = "scenario") -> int:

@@ -8,10 +8,10 @@ import numpy as np
 
 from nicperf.engine.ledger import CONTEXTS
 from nicperf.parts.bus import USES
-from nicperf.simulation._run import WIDTHS
-from nicperf.simulation.scenario import SIDES
+from nicperf.simulation._run import widths
+from nicperf.simulation.systems import COMMON_COUNTERS, SIDES, System
 
-# Columns of the snapshot rows, in the order of the structs in _host.pxd and _velocity.pxd.
+# Columns of the snapshot rows, in the order of the struct in _host.pxd.
 HOST_COUNTERS = tuple(
     """
     interrupts polls softirqs wakeups tx_frames rx_frames qdisc_drops backlog_drops reassembly_drops
@@ -19,18 +19,12 @@ HOST_COUNTERS = tuple(
     acks_sent acks_received window_updates delivered latency_ps
     """.split()
 )
-DEVICE_COUNTERS = tuple(
-    """
-    doorbells linearized copybreaks tx_completions tx_timer_fires rx_timer_fires tx_threshold_fires
-    rx_threshold_fires rx_fifo_drops pauses rx_ring_empty refills wire_bytes wire_busy_ps gap_ps
-    """.split()
-)
 
 
-def block_of(rows: np.ndarray, name: str) -> np.ndarray:
-    """The columns of one block of counters (`WIDTHS`): a view of `rows`, whose last axis has all of them."""
+def block_of(system: System, rows: np.ndarray, name: str) -> np.ndarray:
+    """The columns of one block of counters: a view of `rows`, whose last axis has all of them."""
     start = 0
-    for other, width in WIDTHS.items():
+    for other, width in widths(system.device_width).items():
         if other == name:
             return rows[..., start : start + width]
         start += width
@@ -39,14 +33,16 @@ def block_of(rows: np.ndarray, name: str) -> np.ndarray:
 
 def received_bytes(rows: np.ndarray) -> np.ndarray:
     """Payload that reached the receiving socket in each slice; `rows` as of `nicperf.simulation.Run`."""
-    return np.diff(block_of(rows[:, 1], "host")[:, HOST_COUNTERS.index("received_bytes")])
+    return np.diff(rows[:, 1, HOST_COUNTERS.index("received_bytes")])  # the host's block is the first
 
 
-def summarise(change: np.ndarray, seconds: Any) -> dict[str, Any]:
+def summarise(system: System, change: np.ndarray, seconds: Any) -> dict[str, Any]:
     """Headline figures, per second of simulated time.
 
     Parameters
     ----------
+    system : System
+        Whose counters they are.
     change : int64 array, shape (..., 2, n)
         What every counter of (local, remote) rose by during the measurement, of one run or of many.
     seconds : float, or float array of shape (...)
@@ -59,10 +55,11 @@ def summarise(change: np.ndarray, seconds: Any) -> dict[str, Any]:
         receiving socket, `sent_mbit_s` what the sending one took; service demand is netperf's: busy
         microseconds per 1024 bytes received, NaN where nothing was.
     """
-    host = dict(zip(HOST_COUNTERS, np.moveaxis(block_of(change, "host"), -1, 0), strict=True))
-    device = dict(zip(DEVICE_COUNTERS, np.moveaxis(block_of(change, "device"), -1, 0), strict=True))
-    busy_s = block_of(change, "other")[..., : len(CONTEXTS)].sum(axis=-1) * 1e-12
-    bus_ps = block_of(change, "bus")[..., : len(USES)].sum(axis=-1)
+    host = dict(zip(HOST_COUNTERS, np.moveaxis(block_of(system, change, "host"), -1, 0), strict=True))
+    common = block_of(system, change, "device")[..., : len(COMMON_COUNTERS)]
+    device = dict(zip(COMMON_COUNTERS, np.moveaxis(common, -1, 0), strict=True))
+    busy_s = block_of(system, change, "other")[..., : len(CONTEXTS)].sum(axis=-1) * 1e-12
+    bus_ps = block_of(system, change, "bus")[..., : len(USES)].sum(axis=-1)
     received = host["received_bytes"][..., 1]
     received_kb = np.where(received > 0, received / 1024, np.nan)
     out = {

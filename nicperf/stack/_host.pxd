@@ -1,21 +1,23 @@
-"""A host: one CPU, the softirq loop, the device queue, one socket; the driver is a subclass."""
+"""A host: its CPU, the softirq loop, the device queue, one socket; the driver is a subclass."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from nicperf.engine._ledger cimport ledger_t
-from nicperf.engine._queue cimport queue_t
+from nicperf.engine._ledger cimport CONTEXTS, ledger_t
+from nicperf.engine._queue cimport QUEUE_GROUP, queue_t
 from nicperf.engine._random cimport random_t
 from nicperf.engine._server cimport server_t
 from nicperf.parts._fifo cimport fifo_t
 from nicperf.parts._frames cimport frame_t, frames_t
 
 cdef enum:                              # event slots of one host
-    EVENT_CPU, EVENT_DMA, EVENT_WIRE, EVENT_TX_TIMER, EVENT_RX_TIMER, EVENT_DELAYED_ACK, EVENT_RTO, EVENT_PAUSE
-    EVENTS_PER_HOST = 8
+    EVENT_CPU, EVENT_DMA, EVENT_WIRE, EVENT_TX_TIMER, EVENT_RX_TIMER, EVENT_DELAYED_ACK, EVENT_RTO, EVENT_PAUSE, EVENT_PROCESS
+    EVENTS_PER_HOST = QUEUE_GROUP
 
 cdef enum:                              # what the softirq job under way will do when it ends
     SOFT_NOTHING, SOFT_ENTRY, SOFT_POLL, SOFT_BACKLOG, SOFT_XMIT, SOFT_OUTPUT
 
 cdef enum:
     LATENCY_BUCKETS = 1024              # 16 per octave of picoseconds
+    QUEUES = 6                          # levels of a host: see `Host.levels`
+    STATES = 5                          # further ones: see `Host.state`
 
 cdef struct costs_t:                    # picoseconds, or picoseconds per byte, on this host's CPU
     int64_t irq_entry, irq_shared, mmio_read, mmio_write, softirq, syscall, wakeup
@@ -56,6 +58,10 @@ cdef struct host_stats_t:
     int64_t delivered                   # frames that the protocol has taken
     int64_t latency_ps                  # of data frames among them, driver to protocol, summed
 
+cdef inline int64_t cycles_ps(double cycles, double frequency_mhz):
+    return <int64_t>(cycles * 1e6 / frequency_mhz + 0.5)
+
+
 cdef class Host
 
 
@@ -76,6 +82,9 @@ cdef class Host:
     cdef frames_t* frames
     cdef int32_t base                   # first event slot
     cdef server_t cpu
+    cdef server_t process_cpu           # of the process, if it does not share the one that takes the interrupts
+    cdef server_t* serves[CONTEXTS]     # the CPU of each context
+    cdef server_t dma
     cdef ledger_t ledger
     cdef random_t random
     cdef costs_t cost
@@ -96,7 +105,9 @@ cdef class Host:
 
     cdef void submit(self, int32_t context) noexcept nogil
     cdef void event(self, int32_t kind) noexcept nogil
+    cdef void dispatch(self) noexcept nogil
     cdef void job_done(self, int32_t context) noexcept nogil
+    cdef bint process_busy(self) noexcept nogil
     cdef void soft_raise(self) noexcept nogil
     cdef void soft_next(self) noexcept nogil
     cdef void soft_done(self) noexcept nogil
@@ -108,6 +119,10 @@ cdef class Host:
     cdef void queue_sent(self) noexcept nogil
 
     # the driver
+    cdef int configure(self, object spec, str workload) except -1
+    cdef void levels(self, int64_t* row) noexcept nogil
+    cdef void state(self, int64_t* row) noexcept nogil
+    cdef void counted(self, int64_t* device, int64_t* bus) noexcept nogil
     cdef void dma_done(self) noexcept nogil
     cdef void wire_done(self) noexcept nogil
     cdef void device_timer(self, int32_t kind) noexcept nogil

@@ -2,15 +2,16 @@
 from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
-from nicperf.engine._ledger cimport OP_NETIF_RX, OP_QDISC, OP_SOFTIRQ, OP_VARIATION, PROCESS, SOFT_IRQ, ledger_charge
+from nicperf.engine._ledger cimport HARD_IRQ, OP_NETIF_RX, OP_QDISC, OP_SOFTIRQ, OP_VARIATION, PROCESS, SOFT_IRQ, ledger_charge
 from nicperf.engine._queue cimport queue_clear, queue_clear_busy
 from nicperf.engine._random cimport random_init, random_next
-from nicperf.engine._server cimport server_dispatch, server_finish, server_init, server_submit
+from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_init, server_submit
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._frames cimport TCP_ACK, frames_give
 
 cdef enum:
     BACKLOG_WEIGHT = 64                 # packets per turn, as a device's poll
+    STREAMS_PER_HOST = 8                # of random numbers
     QDISC_ROOM = 4096                   # the largest txqueuelen and backlog a scenario may ask for
 
 
@@ -57,11 +58,67 @@ cdef class Host:
         free(self.qdisc)
         free(self.backlog.item)
 
-    def __init__(self, int32_t base, uint64_t seed):
-        self.base = base
-        server_init(&self.cpu, base + EVENT_CPU)
-        random_init(&self.random, seed, base)
+    def __init__(self, int32_t index, uint64_t seed):
+        self.base = index * EVENTS_PER_HOST
+        server_init(&self.cpu, self.base + EVENT_CPU)
+        server_init(&self.process_cpu, self.base + EVENT_PROCESS)
+        server_init(&self.dma, self.base + EVENT_DMA)
+        self.serves[HARD_IRQ] = self.serves[SOFT_IRQ] = self.serves[PROCESS] = &self.cpu
+        random_init(&self.random, seed, STREAMS_PER_HOST * index)
         self.qdisc_owner = -1
+
+    cdef int configure(self, object spec, str workload) except -1:
+        """Turn the host's dataclasses into the structs that the run reads; the driver does its own, then powers up."""
+        cpu, stack, memory, sockets, work, wire = spec.cpu, spec.stack, spec.memory, spec.socket, spec.workload, spec.wire
+        cdef double mhz = cpu.frequency_mhz
+        cdef int32_t options = 12 if sockets.tcp_timestamps else 0
+
+        self.cost.irq_entry = cycles_ps(cpu.irq_entry_cycles, mhz)
+        self.cost.irq_shared = cycles_ps(cpu.irq_shared_cycles, mhz) + <int64_t>(cpu.irq_shared_read_ns * 1000)
+        self.cost.mmio_read = <int64_t>(cpu.mmio_read_ns * 1000)
+        self.cost.mmio_write = cycles_ps(cpu.mmio_write_cycles, mhz)
+        self.cost.softirq = cycles_ps(cpu.softirq_cycles, mhz)
+        self.cost.syscall = cycles_ps(cpu.syscall_cycles, mhz)
+        self.cost.wakeup = cycles_ps(cpu.wakeup_cycles, mhz)
+        self.cost.jitter = <int64_t>(cpu.jitter_percent / 100 * 65536)
+        self.cost.skb_alloc = cycles_ps(stack.skb_alloc_cycles, mhz)
+        self.cost.skb_free = cycles_ps(stack.skb_free_cycles, mhz)
+        self.cost.page = cycles_ps(stack.page_cycles, mhz)
+        self.cost.sendpage = cycles_ps(stack.sendpage_cycles, mhz)
+        self.cost.tcp_output = cycles_ps(stack.tcp_output_cycles, mhz)
+        self.cost.tcp_input = cycles_ps(stack.tcp_input_cycles, mhz)
+        self.cost.udp = cycles_ps(stack.udp_cycles, mhz)
+        self.cost.ip_output = cycles_ps(stack.ip_output_cycles, mhz)
+        self.cost.ip_input = cycles_ps(stack.ip_input_cycles, mhz)
+        self.cost.ip_fragment = cycles_ps(stack.ip_fragment_cycles, mhz)
+        self.cost.ip_reassemble = cycles_ps(stack.ip_reassemble_cycles, mhz)
+        self.cost.gso_segment = cycles_ps(stack.gso_segment_cycles, mhz)
+        self.cost.qdisc = cycles_ps(stack.qdisc_cycles, mhz)
+        self.cost.netif_rx = cycles_ps(stack.netif_rx_cycles, mhz)
+        self.cost.copy_cached = memory.copy_cached_cycles_per_byte * 1e6 / mhz
+        self.cost.copy_cold = memory.copy_cold_cycles_per_byte * 1e6 / mhz
+        self.cost.checksum = memory.checksum_cycles_per_byte * 1e6 / mhz
+
+        self.set.mtu_bytes = wire.mtu_bytes
+        self.set.mss_bytes = wire.mtu_bytes - 40 - options
+        self.set.ack_bytes = self.set.header_bytes = 54 + options
+        self.set.fragment_bytes = stack.fragment_bytes
+        self.set.super_packet_bytes = max(sockets.super_packet_bytes, self.set.mss_bytes)
+        self.set.backlog_packets = stack.backlog_packets
+        self.set.qdisc_packets = stack.qdisc_packets
+        self.set.message_bytes = work.message_bytes
+        self.set.receive_bytes = work.receive_bytes
+        self.set.send_footprint_bytes = work.message_bytes * work.send_buffers
+        self.set.last_cache_bytes = memory.last_cache_bytes
+        udp = workload == "udp_stream"
+        self.set.send_buffer_bytes = sockets.udp_send_buffer_bytes if udp else sockets.tcp_send_buffer_bytes
+        self.set.receive_buffer_bytes = sockets.udp_receive_buffer_bytes if udp else sockets.tcp_window_bytes
+        self.set.tx_truesize_bytes = sockets.tx_truesize_bytes
+        self.set.rx_truesize_bytes = sockets.rx_truesize_bytes
+        self.set.rto_ps = <int64_t>(sockets.rto_us * 1e6)
+        self.set.delayed_ack_ps = <int64_t>(sockets.delayed_ack_us * 1e6)
+        self.set.sendfile = workload == "tcp_sendfile"
+        return 0
 
     @final
     cdef void submit(self, int32_t context) noexcept nogil:
@@ -72,7 +129,11 @@ cdef class Host:
             ledger_charge(&self.ledger, context, OP_VARIATION, extra_ps, 1)
             work_ps += extra_ps
         self.ledger.open_ps = 0
-        server_submit(&self.cpu, context, work_ps)
+        server_submit(self.serves[context], context, work_ps)
+
+    @final
+    cdef bint process_busy(self) noexcept nogil:
+        return server_has(self.serves[PROCESS], PROCESS)
 
     @final
     cdef void event(self, int32_t kind) noexcept nogil:
@@ -88,10 +149,18 @@ cdef class Host:
             self.socket.timer(self, kind)
             if self.socket.output_ready(self):
                 self.soft_raise()
+        elif kind == EVENT_PROCESS:
+            self.job_done(server_finish(self.q, &self.process_cpu))
         else:
             queue_clear(self.q, self.base + kind)
             self.device_timer(kind)
+        self.dispatch()
+
+    @final
+    cdef void dispatch(self) noexcept nogil:
         server_dispatch(self.q, &self.cpu)
+        if self.serves[PROCESS] != &self.cpu:
+            server_dispatch(self.q, &self.process_cpu)
 
     @final
     cdef void job_done(self, int32_t context) noexcept nogil:
@@ -232,6 +301,18 @@ cdef class Host:
             self.qdisc_count -= 1
 
     # the driver, by subclasses ---------------------------------------------------------------------------------------
+
+    cdef void levels(self, int64_t* row) noexcept nogil:
+        """Lengths of the device queue, transmit ring, transmit FIFO, receive FIFO, receive ring (filled) and backlog."""
+        return
+
+    cdef void state(self, int64_t* row) noexcept nogil:
+        """Descriptors: sent, transmit ones the NIC owns; receive ones posted, taken but not posted again, owned by the NIC."""
+        return
+
+    cdef void counted(self, int64_t* device, int64_t* bus) noexcept nogil:
+        """Copy the driver's counters and those of the bus."""
+        return
 
     cdef void dma_done(self) noexcept nogil:
         return

@@ -18,7 +18,6 @@ from nicperf.engine._ledger cimport (
     OP_TCP_OUTPUT, OP_WAKEUP, PROCESS, SOFT_IRQ, ledger_charge,
 )
 from nicperf.engine._queue cimport queue_pending, queue_set
-from nicperf.engine._server cimport server_has
 from nicperf.parts._frames cimport TCP_ACK, TCP_DATA, frame_t
 from nicperf.stack._host cimport EVENT_DELAYED_ACK, EVENT_RTO, Host, Socket
 
@@ -181,7 +180,7 @@ cdef class TcpSender(Socket):
         self.window_edge = max(self.window_edge, f.window_edge)
         if self.blocked and 3 * (self.written - self.acknowledged) <= 2 * h.set.send_buffer_bytes:
             self.blocked = False
-            if server_has(&h.cpu, PROCESS):     # it still sends: no need to wake it
+            if h.process_busy():     # it still sends: no need to wake it
                 return
             self.waking = True
             h.stats.wakeups += 1

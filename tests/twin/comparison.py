@@ -8,7 +8,8 @@ import numpy as np
 
 from nicperf.engine.ledger import CONTEXTS
 from nicperf.simulation._run import QUEUE_NAMES, Simulation
-from nicperf.simulation.scenario import SIDES, Scenario, host_spec, scenario
+from nicperf.simulation.scenario import Scenario, host_spec, scenario
+from nicperf.simulation.systems import SIDES
 
 from ..observed import NAMES, SLOTS
 from .machine import IDLE
@@ -60,7 +61,7 @@ def compare(
 
 def _core(sc: Scenario, until_ps: int, events: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     hosts = (host_spec(sc, side) for side in SIDES)
-    return Simulation(*hosts, sc.workload, sc.seed).run(0, until_ps, 1, events)
+    return Simulation(sc.driver, *hosts, sc.workload, sc.seed).run(0, until_ps, 1, events)
 
 
 def _of_totals(side: str, row: list[int], buckets: list[int], twin: Mapping[str, int]) -> list[str]:

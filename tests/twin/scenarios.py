@@ -4,7 +4,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from nicperf.simulation.scenario import SIDES, WORKLOADS, parameters
+from nicperf.simulation.scenario import parameters
+from nicperf.simulation.systems import SIDES, SYSTEMS
 
 Settings = dict[str, Any]
 
@@ -99,7 +100,7 @@ def _scenario(workload: str, settings: Settings, regime: tuple[int, Settings], s
 
 scenarios = st.builds(
     _scenario,
-    st.sampled_from(WORKLOADS),
+    st.sampled_from(list(SYSTEMS["velocity"].ends)),
     _settings(_value, {}) | _settings(_tidy, TIDY),
     st.sampled_from(REGIMES),
     st.integers(0, 2**64 - 1),

@@ -1,6 +1,7 @@
 """The twin: a second simulator of the velocity scenario in plain Python, from the rules in the docstrings."""
 
-from nicperf.simulation.scenario import SIDES, host_spec
+from nicperf.simulation.scenario import host_spec
+from nicperf.simulation.systems import SIDES
 
 from .sockets import TcpReceiver, TcpSender, UdpReceiver, UdpSender
 
@@ -43,6 +44,6 @@ class Twin:
             self.hosts[i].at.pop(EVENTS[event], None)
             getattr(self.hosts[i], EVENTS[event])()
             self.hosts[i].cpu.turn()
-            slot = len(EVENTS) * i + event
+            slot = 16 * i + event
             self.trace.append((time_ps, slot, *self.hosts[0].lengths(), *self.hosts[1].lengths()))
         self.advance(until_ps)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as profile
 
-from nicperf.simulation.scenario import WORKLOADS
+from nicperf.simulation.systems import SYSTEMS
 
 from . import comparison, machine, sockets, velocity
 from .comparison import Difference, compare
@@ -38,7 +38,7 @@ def test_random_scenarios(scenario: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("patches", [{}, PATCHES], ids=["none", "all"])
-@pytest.mark.parametrize("workload", WORKLOADS)
+@pytest.mark.parametrize("workload", list(SYSTEMS["velocity"].ends))
 def test_the_published_configurations(workload: str, patches: dict[str, Any]) -> None:
     twin = compare(workload, patches, events=10000)
     assert len(twin.trace) >= 10000

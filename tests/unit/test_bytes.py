@@ -16,7 +16,7 @@ LOSSY = {"nic.pause": False, "remote.nic.rx_fifo_bytes": 2048, "remote.bus.clock
 def run(workload: str, params: dict[str, object], wiretap: Wiretap | None) -> tuple[np.ndarray, ...]:
     """Counters, latencies and the trace of all events of 10 ms."""
     sc = scenario("velocity", workload, params)
-    simulation = Simulation(host_spec(sc, "local"), host_spec(sc, "remote"), workload, 0, wiretap)
+    simulation = Simulation(sc.driver, host_spec(sc, "local"), host_spec(sc, "remote"), workload, 0, wiretap)
     return simulation.run(2 * 10**9, 10**9, 8, 10**5)
 
 

@@ -23,9 +23,9 @@ def served(*jobs: tuple[int, int, int], **extension: int) -> tuple[list[int], di
 
 def test_events_leave_in_order_of_time_then_slot() -> None:
     queue = Queue()
-    for slot, time_ps in ((7, 30), (3, 10), (15, 10), (0, 10)):
+    for slot, time_ps in ((7, 30), (3, 10), (21, 10), (0, 10)):
         queue.set(slot, time_ps)
-    assert [queue.pop() for _ in range(4)] == [(10, 0), (10, 3), (10, 15), (30, 7)]
+    assert [queue.pop() for _ in range(4)] == [(10, 0), (10, 3), (10, 21), (30, 7)]
     with pytest.raises(IndexError, match="no event"):
         queue.pop()
 
@@ -42,7 +42,7 @@ def test_an_event_moves_and_goes() -> None:
     assert queue.pop() == (90, 2)
 
 
-@given(st.lists(st.tuples(st.integers(0, SLOTS - 1), st.one_of(st.none(), st.integers(0, 2**58)))))
+@given(st.lists(st.tuples(st.sampled_from(SLOTS), st.one_of(st.none(), st.integers(0, 2**57)))))
 def test_queue_is_a_sorted_table(operations: list[tuple[int, int | None]]) -> None:
     """Against a dictionary that is sorted each time: None clears the slot."""
     queue, table = Queue(), dict[int, int]()
