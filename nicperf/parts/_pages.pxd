@@ -90,6 +90,8 @@ cdef inline int32_t pages_from_buddy(pages_t* a, int32_t order) noexcept nogil:
     if a.n_free:
         a.n_free -= 1
         return a.free[a.n_free]
+    a.page[a.n_fresh].refcount = a.page[a.n_fresh].pool = 0
+    a.page[a.n_fresh].order = a.page[a.n_fresh].node = a.page[a.n_fresh].mapped = 0
     a.n_fresh += 1                      # at most `limit_pages`: every index in use has a page or more
     return a.n_fresh - 1
 

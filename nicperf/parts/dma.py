@@ -50,9 +50,7 @@ class Dma:
     sync_cycles: float = parameter(
         150.0, "cycles", 0.0, 10000.0, "A call that maintains lines, besides the lines."
     )
-    clean_cycles: float = parameter(
-        10.0, "cycles", 0.0, 500.0, "Clean one line to the point of coherency."
-    )
+    clean_cycles: float = parameter(10.0, "cycles", 0.0, 500.0, "Clean one line to the point of coherency.")
     invalidate_cycles: float = parameter(10.0, "cycles", 0.0, 500.0, "Invalidate one line.")
     iommu: str = choice("off", IOMMU, "Translation of the device's addresses, and when its TLB is flushed.")
     iommu_map_cycles: float = parameter(

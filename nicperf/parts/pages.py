@@ -134,9 +134,7 @@ class PageCosts:
     buddy_cycles: float = parameter(
         1500.0, "cycles", 0.0, 500000.0, "Fetch a batch from the buddy lists, under their lock."
     )
-    high_order_cycles: float = parameter(
-        800.0, "cycles", 0.0, 500000.0, "Allocate a block of several pages."
-    )
+    high_order_cycles: float = parameter(800.0, "cycles", 0.0, 500000.0, "Allocate a block of several pages.")
     free_cycles: float = parameter(110.0, "cycles", 0.0, 50000.0, "Free a page with its last reference.")
     drain_cycles: float = parameter(
         1500.0, "cycles", 0.0, 500000.0, "Give a batch back to the buddy lists, under their lock."
