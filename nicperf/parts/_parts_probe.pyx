@@ -1,5 +1,5 @@
 """Pages, page_pool, fragments, heads and DMA calls for tests: each structure as Python sees it, nothing added."""
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from nicperf.parts._dma cimport (
     DMA_CALLS, DMA_IOMMU_LAZY, dma_call, dma_init, dma_params_t, dma_t, dma_take_ps,
 )
@@ -27,8 +27,8 @@ cdef class Dma:
 
     def __init__(self, **params):
         cdef dma_params_t p = dict(
-            coherent=False, invalidates_for_device=False, line_bytes=64, iommu=0, lazy_calls=256, call_ps=0, sync_ps=0, clean_ps=0,
-            invalidate_ps=0, iommu_map_ps=0, iommu_unmap_ps=0, iommu_page_ps=0, iommu_flush_ps=0
+            coherent=False, invalidates_for_device=False, line_bytes=64, iommu=0, lazy_calls=256, call_ps=0, sync_ps=0,
+            clean_ps=0, invalidate_ps=0, iommu_map_ps=0, iommu_unmap_ps=0, iommu_page_ps=0, iommu_flush_ps=0
         ) | params
         dma_init(&self.d, &p)
 
@@ -114,8 +114,8 @@ cdef class PagePool:
 
     def __cinit__(self, Pages pages, Dma dma, count=0, **params):
         cdef page_pool_params_t p = dict(
-            id=1, cache_pages=128, refill_pages=64, bulk_pages=64, ring_pages=256, order=0, node=0, maps=True, syncs=True, direction=2,
-            offset_bytes=256, max_len_bytes=3520
+            id=1, cache_pages=128, refill_pages=64, bulk_pages=64, ring_pages=256, order=0, node=0, maps=True, syncs=True,
+            direction=2, offset_bytes=256, max_len_bytes=3520
         ) | params
         self.pages, self.dma = pages, dma
         if page_pool_init(&self.o, &p, &pages.a, &dma.d) < 0:
