@@ -14,10 +14,11 @@ class PageAllocator:
     Notes
     -----
     Single pages come from the list, which takes a batch from the buddy lists when it is empty and gives one
-    back when it is too long. Larger blocks come from the buddy lists each time, though since v5.13 lists per
-    CPU hold small ones too. An allocation fails when all memory is out.
+    back when it is too long. Larger blocks come from the buddy lists each time. An allocation fails when all
+    memory is out. Batch and length are usual values of a large zone, not those of any board here.
 
-    Not modelled: zones, watermarks, reclaim, fragmentation of memory, other users of it, other CPUs.
+    Not modelled: zones, watermarks, reclaim, fragmentation of memory, other users of it, other CPUs, small
+    blocks on the list per CPU (recent kernels).
     """
 
     limit_pages: int = parameter(65536, "pages", 1, 1 << 20, "Memory for the network, in pages of 4 KiB.")
@@ -38,7 +39,8 @@ class PagePool:
     to the ring, and past a full ring to the allocator. A page that somebody else holds leaves the pool.
 
     Not modelled: fragments of a page, memory in reserve (pfmemalloc), the batches in which the consumer
-    frees slots of the ring, more than one consumer, memory providers, the table of mapped pages since v6.16.
+    frees slots of the ring, more than one consumer, memory providers, the table of mapped pages that recent
+    kernels keep.
 
     Source
     ------
@@ -54,7 +56,7 @@ class PagePool:
     )
 
 
-# The counters of `page_pool_stats_t` in its order, as `ethtool -S` names them, and one that ethtool lacks.
+# The counters of `page_pool_stats_t` in its order, as `ethtool -S` names them, and one of our own.
 COUNTERS = (
     "rx_pp_alloc_fast",
     "rx_pp_alloc_slow",
@@ -67,7 +69,7 @@ COUNTERS = (
     "rx_pp_recycle_ring",
     "rx_pp_recycle_ring_full",
     "rx_pp_recycle_released_ref",
-    "rx_pp_alloc_failed",
+    "page_pool_alloc_failed",
 )
 
 
