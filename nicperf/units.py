@@ -23,6 +23,7 @@ _SMALL = {"": 0, "m": 1, "u": 2, "n": 3, "p": 4}
 # name -> (factor, dimension); factors are exact, so that a conversion rounds once.
 _SIMPLE: dict[str, tuple[Fraction, str]] = {
     "1": (Fraction(1), "ratio"),
+    "k": (Fraction(1000), "ratio"),
     "%": (Fraction(1, 100), "ratio"),
     **{f"{p}s": (Fraction(1, 1000**n), "time") for p, n in _SMALL.items()},
     **{f"{p}B": (Fraction(1000**n), "data") for p, n in _KILO.items()},
@@ -55,6 +56,7 @@ _ENDINGS = {
     "_mbit_s": "Mbit/s",
     "_bit_s": "bit/s",
     "_per_s": "1/s",
+    "_kpps": "k/s",
     "_percent": "%",
     "_bytes": "B",
     "_mib": "MiB",

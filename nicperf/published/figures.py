@@ -193,7 +193,8 @@ class _Row:
             self.fail("raw_line", "no such line", f"the file has {len(lines)} lines, counted from 1")
         text = self.cells["value_text"]
         # A number inside a longer one is not that number.
-        if not re.search(rf"(?<![\d.]){re.escape(text)}(?![\d.]*\d)", lines[int(line) - 1]) or not text:
+        whole = rf"(?<![\d.])(?<!\d,){re.escape(text)}(?![\d.]*\d|,\d)"
+        if not re.search(whole, lines[int(line) - 1]) or not text:
             where = [n for n, candidate in enumerate(lines, 1) if text and text in candidate]
             cure = f"it stands on {where}" if where else "copy it from the raw file as it is printed"
             self.fail("value_text", f"does not stand on line {line} of {self.cells['raw_file']}", cure)

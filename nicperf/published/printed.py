@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from nicperf.units import convert, unit_named
 
-_NUMBER = r"\d{1,18}(?:\.\d{1,18})?"
+_NUMBER = r"(?:\d{1,3}(?:,\d{3}){1,5}|\d{1,18})(?:\.\d{1,18})?"  # digits, or groups of three
 _PRINTED = re.compile(rf"~?(?P<value>{_NUMBER})(?:±(?P<spread>{_NUMBER}))?(?P<unit> ?%| [^\s\d]\S*)?")
 
 
@@ -38,7 +38,7 @@ def read_printed(text: str, unit: str) -> Printed:
     Parameters
     ----------
     text : str
-        ``541.8``, ``692000±1000 tps``, ``1.02 GBytes``, ``~15%``.
+        ``541.8``, ``466,553``, ``692000±1000 tps``, ``1.02 GBytes``, ``~15%``.
     unit : str
         Unit of the result; also that of the text where the text names none.
 
@@ -66,16 +66,20 @@ def read_printed(text: str, unit: str) -> Printed:
     printed_unit = unit_named(match["unit"].strip()) if match["unit"] else unit
     spread = match["spread"]
     return Printed(
-        convert(float(match["value"]), printed_unit, unit),
-        None if spread is None else convert(float(spread), printed_unit, unit),
+        convert(_number(match["value"]), printed_unit, unit),
+        None if spread is None else convert(_number(spread), printed_unit, unit),
         convert(
             _last_place(spread or match["value"], trailing_zeros_count=spread is None), printed_unit, unit
         ),
     )
 
 
+def _number(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
 def _last_place(text: str, *, trailing_zeros_count: bool) -> float:
-    number = Decimal(text)
+    number = Decimal(text.replace(",", ""))
     if "." not in text and not trailing_zeros_count:
         number = number.normalize()
     return float(Decimal(1).scaleb(int(number.as_tuple().exponent)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +77,8 @@ class Source:
         ``local`` ran the client or sender, ``remote`` the server or receiver.
     unknown : tuple of str
         What the post does not say and a reader would want to know.
+    messages : dict of str to str
+        Where raw files come from that stand in other messages: date, subject, message id.
     """
 
     slug: str
@@ -93,6 +95,7 @@ class Source:
     workloads: Mapping[str, Workload]
     message_id: str | None = None
     kernel: str | None = None
+    messages: dict[str, str] = field(default_factory=dict)
 
 
 def slugs(*, root: Path | None = None) -> list[str]:

@@ -77,6 +77,20 @@ def test_damaged_figure_is_named(root, old, new, line, field, problem):
     assert caught.value.cure
 
 
+@pytest.mark.parametrize("part", ["466", "553", "6,553"])
+def test_part_of_a_number_in_groups_is_no_number(tmp_path, part):
+    shutil.copytree(data_dir() / "fec-2022", tmp_path / "fec-2022")
+    table = tmp_path / "fec-2022" / "figures.csv"
+    row = '466553,,1/s,"466,553"'
+    assert row in table.read_text(encoding="utf-8")
+    number = part.replace(",", "")
+    table.write_text(
+        table.read_text(encoding="utf-8").replace(row, f'{number},,1/s,"{part}"'), encoding="utf-8"
+    )
+    with pytest.raises(DataError, match="does not stand on line 8"):
+        figures("fec-2022", root=tmp_path)
+
+
 @pytest.mark.parametrize(
     ("name", "old", "new", "line", "field", "problem"),
     [

@@ -19,6 +19,8 @@ from nicperf.published.printed import Printed, read_printed
         ("0.80±0.10", "cycle/B", 0.8, 0.1, 0.01),
         ("1.09 GBytes", "MiB", 1116.16, None, 10.24),
         ("875 Mbits/sec", "Mbit/s", 875, None, 1),
+        ("466,553", "1/s", 466553, None, 1),
+        ("1,234,500±1,500", "1/s", 1234500, 1500, 100),
     ],
 )
 def test_value_spread_and_rounding(text, unit, value, spread, resolution):
@@ -28,7 +30,7 @@ def test_value_spread_and_rounding(text, unit, value, spread, resolution):
     )
 
 
-@pytest.mark.parametrize("text", ["", "fast", "1,000", "-1", "1e3", "5±", "±5", "1 2"])
+@pytest.mark.parametrize("text", ["", "fast", "1,00", "1000,000", "1,000,", "-1", "1e3", "5±", "±5", "1 2"])
 def test_not_a_printed_number(text):
     with pytest.raises(ValueError, match="not a printed number"):
         read_printed(text, "1")

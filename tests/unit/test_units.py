@@ -58,6 +58,7 @@ def test_printed_words(printed, unit):
         ("service_demand_us_per_kb_remote", "us/KiB"),
         ("throughput_gbit_s", "Gbit/s"),
         ("interrupts_per_s_local", "1/s"),
+        ("packets_kpps", "k/s"),
         ("latency_p50_us", "us"),
         ("elapsed_s", "s"),
         ("cpu0_gcycle", "Gcycle"),
