@@ -6,7 +6,7 @@ cdef enum:                              # contexts, most urgent first: also the 
 
 cdef enum:                              # operations; their names stand in ledger.py in the same order
     OP_IRQ_ENTRY, OP_IRQ_SHARED, OP_MMIO_READ, OP_MMIO_WRITE, OP_SOFTIRQ, OP_POLL, OP_RX_REAP, OP_RX_REFILL, OP_TX_REAP
-    OP_NETIF_RX
+    OP_NETIF_RX, OP_GRO, OP_BUILD_SKB, OP_DMA_SYNC, OP_DMA_MAP, OP_TURNOVER, OP_BARRIER, OP_XDP
     OP_XMIT, OP_GSO, OP_LINEARIZE, OP_SKB_ALLOC, OP_SKB_FREE, OP_IP_INPUT, OP_IP_OUTPUT, OP_REASSEMBLE, OP_FRAGMENT
     OP_TCP_INPUT, OP_TCP_OUTPUT, OP_UDP, OP_QDISC, OP_SYSCALL, OP_WAKEUP, OP_PAGE, OP_SENDPAGE, OP_COPY, OP_CHECKSUM
     OP_VARIATION, OPERATIONS

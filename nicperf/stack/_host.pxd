@@ -28,7 +28,7 @@ cdef struct costs_t:                    # picoseconds, or picoseconds per byte, 
 
 cdef struct settings_t:                 # of this host's socket, stack and workload
     int32_t mtu_bytes, mss_bytes, ack_bytes, header_bytes
-    int32_t fragment_bytes, super_packet_bytes, backlog_packets, qdisc_packets
+    int32_t fragment_bytes, super_packet_bytes, backlog_packets, qdisc_packets, gro_segments
     int32_t message_bytes, receive_bytes, last_cache_bytes
     int64_t send_footprint_bytes        # beyond 32 bits for the largest messages and most buffers
     int64_t send_buffer_bytes, receive_buffer_bytes
@@ -97,6 +97,8 @@ cdef class Host:
     cdef packet_t* qdisc
     cdef int32_t qdisc_head, qdisc_count
     cdef int32_t qdisc_owner            # context that sends from the queue now, -1 = none
+    cdef int32_t gro_held               # packet that GRO may still add to, -1 = none
+    cdef int32_t gro_segments           # in it
     cdef int32_t soft_job
     cdef int32_t soft_frame
     cdef int32_t backlog_quota          # packets that the backlog may still take before a waiting poll
@@ -112,6 +114,8 @@ cdef class Host:
     cdef void soft_next(self) noexcept nogil
     cdef void soft_done(self) noexcept nogil
     cdef void netif_rx(self, int32_t frame) noexcept nogil
+    cdef void gro_receive(self, int32_t frame) noexcept nogil
+    cdef void gro_flush(self) noexcept nogil
     cdef bint queue_direct(self) noexcept nogil
     cdef void queue_claim(self, int32_t context, const packet_t* p) noexcept nogil
     cdef void queue_put(self, const packet_t* p, int32_t context) noexcept nogil
@@ -133,3 +137,4 @@ cdef class Host:
     cdef void xmit_charge(self, int32_t context, const packet_t* p) noexcept nogil
     cdef void xmit(self, packet_t* p) noexcept nogil
     cdef void arrive(self, int32_t frame) noexcept nogil
+    cdef int64_t consume(self, int32_t context, int64_t n_bytes) noexcept nogil

@@ -7,11 +7,12 @@ from nicperf.engine._queue cimport queue_clear, queue_clear_busy
 from nicperf.engine._random cimport random_init, random_next
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_init, server_submit
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
-from nicperf.parts._frames cimport TCP_ACK, frames_give
+from nicperf.parts._frames cimport TCP_ACK, TCP_DATA, frames_give
 
 cdef enum:
     BACKLOG_WEIGHT = 64                 # packets per turn, as a device's poll
     STREAMS_PER_HOST = 8                # of random numbers
+    GRO_BYTES = 65535
     QDISC_ROOM = 4096                   # the largest txqueuelen and backlog a scenario may ask for
 
 
@@ -66,6 +67,7 @@ cdef class Host:
         self.serves[HARD_IRQ] = self.serves[SOFT_IRQ] = self.serves[PROCESS] = &self.cpu
         random_init(&self.random, seed, STREAMS_PER_HOST * index)
         self.qdisc_owner = -1
+        self.gro_held = -1
 
     cdef int configure(self, object spec, str workload) except -1:
         """Turn the host's dataclasses into the structs that the run reads; the driver does its own, then powers up."""
@@ -106,6 +108,7 @@ cdef class Host:
         self.set.super_packet_bytes = max(sockets.super_packet_bytes, self.set.mss_bytes)
         self.set.backlog_packets = stack.backlog_packets
         self.set.qdisc_packets = stack.qdisc_packets
+        self.set.gro_segments = stack.gro_segments
         self.set.message_bytes = work.message_bytes
         self.set.receive_bytes = work.receive_bytes
         self.set.send_footprint_bytes = work.message_bytes * work.send_buffers
@@ -251,6 +254,34 @@ cdef class Host:
             return
         fifo_put(&self.backlog, frame)
 
+    @final
+    cdef void gro_receive(self, int32_t frame) noexcept nogil:
+        """As `netif_rx`, but a segment that continues the packet held is added to it, as far as one packet goes."""
+        cdef frame_t* held
+        cdef const frame_t* f = &self.frames.frame[frame]
+        if f.kind != TCP_DATA or self.set.gro_segments < 2:
+            self.gro_flush()
+            self.netif_rx(frame)
+            return
+        if self.gro_held >= 0:
+            held = &self.frames.frame[self.gro_held]
+            if held.sequence + held.payload_bytes == f.sequence and held.payload_bytes + f.payload_bytes <= GRO_BYTES:
+                held.payload_bytes += f.payload_bytes
+                self.gro_segments += 1
+                if self.gro_segments == self.set.gro_segments or f.payload_bytes < self.set.mss_bytes:
+                    self.gro_flush()        # full, or its end
+                frames_give(self.frames, frame)
+                return
+            self.gro_flush()
+        self.gro_held = frame
+        self.gro_segments = 1
+
+    @final
+    cdef void gro_flush(self) noexcept nogil:
+        if self.gro_held >= 0:
+            self.netif_rx(self.gro_held)
+            self.gro_held = -1
+
     # device queue --------------------------------------------------------------------------------------------------
 
     @final
@@ -343,6 +374,10 @@ cdef class Host:
 
     cdef void arrive(self, int32_t frame) noexcept nogil:
         return
+
+    cdef int64_t consume(self, int32_t context, int64_t n_bytes) noexcept nogil:
+        """The process reads so much: charge what it takes to free the buffers. Returns how many sk_buffs these are."""
+        return (n_bytes + self.set.mss_bytes - 1) // self.set.mss_bytes
 
 
 cdef extern from *:

@@ -28,7 +28,7 @@ cdef class TcpReceiver(Socket):
     cdef int64_t unread_bytes           # in the receive queue
     cdef int64_t advertised_edge        # right edge of the window last offered
     cdef int64_t arrived_ps             # when data last came
-    cdef int32_t unacknowledged         # segments since the last ACK
+    cdef int64_t unacknowledged         # bytes since the last ACK
     cdef int32_t reading_bytes          # that the receive job under way copies
     cdef bint blocked                   # the process waits for data
     cdef bint waking

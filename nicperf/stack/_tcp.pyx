@@ -3,7 +3,7 @@
 Sender: the process copies messages into the socket and blocks when the send buffer is full (woken at two thirds). Full
 segments leave while the peer's window has room, from the process or from the softirq that handled an ACK. With GSO, segments
 leave as super-packets: at the end of a message, when one is full, or once a third of the window is open.
-Receiver: every second segment is acknowledged at once, a single one after the delayed-ACK time. The process reads what is
+Receiver: more than one full segment is acknowledged at once, less after the delayed-ACK time. The process reads what is
 there. A read that re-opens a window that had shrunk to less than half sends an update.
 
 Loss is repaired by going back to the first unacknowledged byte after three duplicate ACKs or the retransmission timeout.
@@ -208,7 +208,7 @@ cdef class TcpReceiver(Socket):
     cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil:
         ledger_charge(&h.ledger, SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
         ledger_charge(&h.ledger, SOFT_IRQ, OP_TCP_INPUT, h.cost.tcp_input, 1)
-        self.ack_now = f.sequence != self.expected or self.unacknowledged >= 1
+        self.ack_now = f.sequence != self.expected or self.unacknowledged + f.payload_bytes > h.set.mss_bytes
         if self.ack_now:
             self.ack_charge(h, SOFT_IRQ)
 
@@ -217,7 +217,7 @@ cdef class TcpReceiver(Socket):
             self.expected += f.payload_bytes
             self.unread_bytes += f.payload_bytes
             h.stats.received_bytes += f.payload_bytes
-            self.unacknowledged += 1
+            self.unacknowledged += f.payload_bytes
             self.arrived_ps = h.q.now_ps
         else:
             h.stats.socket_drops += 1
@@ -286,7 +286,7 @@ cdef class TcpReceiver(Socket):
         if self.reading_bytes == 0:
             self.blocked = True
             return
-        segments = (self.reading_bytes + h.set.mss_bytes - 1) // h.set.mss_bytes
+        segments = h.consume(PROCESS, self.reading_bytes)
         ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
         ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.reading_bytes * h.cost.copy_cold), 1)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_FREE, segments * h.cost.skb_free, segments)
