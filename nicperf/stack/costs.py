@@ -53,7 +53,11 @@ class Stack:
         4096, "bytes", 128, 65536, "Size of a page fragment that holds payload (scatter-gather)."
     )
     gro_segments: int = parameter(
-        0, "segments", 0, 64, "Segments that GRO merges into one packet, if the driver passes them to it; 0 = none."
+        0,
+        "segments",
+        0,
+        64,
+        "Segments that GRO merges into one packet, if the driver passes them to it; 0 = none.",
     )
     backlog_packets: int = parameter(1000, "packets", 1, 4096, "netdev_max_backlog.")
     qdisc_packets: int = parameter(1000, "packets", 1, 4096, "txqueuelen.")
