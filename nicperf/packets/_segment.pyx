@@ -31,6 +31,7 @@ cdef enum:
     IP_LONGEST = 0xFFFF                 # what the length field can say
     MSS_LONGEST = 0xFFFE                # in Linux 0xFFFF stands for "by fragments"
     FRAGMENT_UNIT_BYTES = 8
+    UDP_SEGMENTS = 128                  # Linux' UDP_MAX_SEGMENTS
 
 cdef enum:
     TCP_FIN = 0x01
@@ -167,6 +168,8 @@ cdef bint segment_plan(
         p.first_bytes = UDP_BYTES
         p.header_bytes += (IPV6_FRAGMENT_BYTES if p.ipv6 else 0) - UDP_BYTES
     p.segments = max((whole + rules.mss_bytes - 1) // rules.mss_bytes, 1)
+    if not p.tcp and not p.fragmented and p.segments > UDP_SEGMENTS:
+        return segment_fails(p, SEGMENT_UDP_SEGMENTS, rules.mss_bytes)
     longest = p.header_bytes - p.network_at - (IPV6_BYTES if p.ipv6 else 0) + min(whole, rules.mss_bytes)
     if longest > IP_LONGEST:
         return segment_fails(p, SEGMENT_MSS_LONG, rules.mss_bytes)
@@ -394,6 +397,8 @@ cdef dict PROBLEMS = {
     SEGMENT_MSS: (ScenarioError, "mss", f"out of range 1..{MSS_LONGEST}", "payload bytes of a segment, headers not counted"),
     SEGMENT_MSS_LONG: (
         ScenarioError, "mss", "a segment would be longer than an IP packet can be", "leave room for the headers in 65535 bytes"),
+    SEGMENT_UDP_SEGMENTS: (
+        ScenarioError, "mss", f"Linux makes no more than {UDP_SEGMENTS} datagrams out of one", "take a larger one, or less payload"),
     SEGMENT_FRAGMENT_UNIT: (
         ScenarioError, "mss", "the fragment offset counts 8 bytes, so Linux would send the data to wrong places",
         "take a multiple of 8"),
@@ -574,7 +579,8 @@ cdef class Segments:
 
     cdef int64_t count(self) noexcept nogil:
         """Descriptors: a segment's data are cut in two where a new piece of memory begins inside them."""
-        cdef int64_t n = self.plan.segments + (self.plan.segments if self.plan.payload_bytes > 0 else 0), i, at = 0
+        cdef int64_t n = 2 * self.plan.segments, i, at = 0
+        n -= segment_data_bytes(&self.plan, 0) == 0     # an empty one, or a fragment filled by the UDP header
         for i in range(self.n_views - 1):
             at += self.pieces[i].n_bytes
             if self.pieces[i].n_bytes > 0 and at < self.plan.payload_bytes:
@@ -656,7 +662,7 @@ def segment(
     -----
     Linux drops a frame with GSO set whose payload already fits into `mss` (it expects none there); here it comes out whole.
     Not modelled: tunnels, SCTP, IPv6 routing headers and the home address option (they change what is summed), accurate ECN (which
-    keeps CWR on all segments), UDP without checksum (one is made), the limit of 128 segments that a UDP socket has.
+    keeps CWR on all segments), UDP without checksum (one is made).
     Checked by tests/oracle/test_kernel_segmentation.py: the running kernel segments the same super-frames.
 
     Source
