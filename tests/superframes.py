@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import dataclass, field
+from itertools import pairwise
 from random import Random
 
 from hypothesis import strategies as st
@@ -63,7 +64,10 @@ class Superframe:
         if self.protocol == TCP:
             words = (5 + len(self.tcp_options) // 4) << 4
             ports = struct.pack(">HHII", 49153, 49154, self.sequence, 77)
-            rest = struct.pack(">BBH", words, self.flags, 1000), struct.pack(">H", self.urgent) + self.tcp_options
+            rest = (
+                struct.pack(">BBH", words, self.flags, 1000),
+                struct.pack(">H", self.urgent) + self.tcp_options,
+            )
             length = 20 + len(self.tcp_options) + len(self.payload)
         else:
             length = 8 + len(self.payload)
@@ -73,7 +77,9 @@ class Superframe:
         if self.ipv6:
             first = self.protocol if self.next_header is None else self.next_header
             size = fits(len(self.extensions) + length)
-            network = struct.pack(">IHBB", 6 << 28 | self.traffic_class << 20 | 0x12345, size, first, self.hops)
+            network = struct.pack(
+                ">IHBB", 6 << 28 | self.traffic_class << 20 | 0x12345, size, first, self.hops
+            )
             network += self.addresses + self.extensions
         else:
             head = 20 + len(self.ip_options)
@@ -84,7 +90,9 @@ class Superframe:
             network += self.addresses + self.ip_options
             network = network[:10] + struct.pack(">H", 0xFFFF ^ ones_sum(network)) + network[12:]
         ethertype = b"\x86\xdd" if self.ipv6 else b"\x08\x00"
-        return bytes.fromhex("020000000002 020000000001") + b"".join(self.tags) + ethertype + network + transport
+        return (
+            bytes.fromhex("020000000002 020000000001") + b"".join(self.tags) + ethertype + network + transport
+        )
 
 
 def fits(length: int) -> int:
@@ -136,4 +144,4 @@ def superframes(draw: st.DrawFn, payload_bytes: int, protocol: int, *, extended:
 def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
     """The same bytes, cut at some places."""
     edges = [0, *sorted(cuts), len(data)]
-    return [data[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+    return [data[a:b] for a, b in pairwise(edges)]

@@ -66,9 +66,16 @@ cdef struct segment_plan_t:
 
 # head: the first `head_bytes` of the super-frame, which must hold all headers. False and `problem` if it cannot be cut.
 cdef bint segment_plan(
-    segment_plan_t* p, const segment_rules_t* rules, const uint8_t* head, int64_t head_bytes, int64_t frame_bytes) noexcept nogil
-# Place and length of a segment's payload in that of the super-frame.
-cdef int64_t segment_data_at(const segment_plan_t* p, int64_t index) noexcept nogil
-cdef int64_t segment_data_bytes(const segment_plan_t* p, int64_t index) noexcept nogil
-# Write a segment's headers, given the sum of its payload (of the first fragment: of the whole datagram's); returns how many bytes.
+    segment_plan_t* p, const segment_rules_t* rules, const uint8_t* head, int64_t head_bytes,
+    int64_t frame_bytes) noexcept nogil
+# Write a segment's headers, given the sum of its payload (for the first fragment: of all payload); returns their length.
 cdef int32_t segment_header(const segment_plan_t* p, int64_t index, uint8_t* out, uint64_t data_sum) noexcept nogil
+
+
+# Place and length of a segment's payload in that of the super-frame.
+cdef inline int64_t segment_data_at(const segment_plan_t* p, int64_t index) noexcept nogil:
+    return max(index * p.rules.mss_bytes - p.first_bytes, 0)
+
+
+cdef inline int64_t segment_data_bytes(const segment_plan_t* p, int64_t index) noexcept nogil:
+    return min((index + 1) * p.rules.mss_bytes - p.first_bytes, p.payload_bytes) - segment_data_at(p, index)

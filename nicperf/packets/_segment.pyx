@@ -219,14 +219,6 @@ cdef inline uint64_t segment_word(uint32_t value) noexcept nogil:
     return word
 
 
-cdef inline int64_t segment_data_at(const segment_plan_t* p, int64_t index) noexcept nogil:
-    return max(index * p.rules.mss_bytes - p.first_bytes, 0)
-
-
-cdef inline int64_t segment_data_bytes(const segment_plan_t* p, int64_t index) noexcept nogil:
-    return min((index + 1) * p.rules.mss_bytes - p.first_bytes, p.payload_bytes) - segment_data_at(p, index)
-
-
 cdef int32_t segment_header(const segment_plan_t* p, int64_t index, uint8_t* out, uint64_t data_sum) noexcept nogil:
     cdef int32_t header_bytes = p.header_bytes + (p.first_bytes if index == 0 else 0)
     cdef bint last = index == p.segments - 1, full = p.rules.checksums == SEGMENT_FULL
@@ -333,7 +325,9 @@ cdef void walk_copy(walk_t* walk, uint8_t* out, int64_t n_bytes) noexcept nogil:
         done += n
 
 
-cdef uint64_t segment_frame(const segment_plan_t* p, walk_t* walk, int64_t index, uint8_t* out, uint64_t data_sum) noexcept nogil:
+cdef uint64_t segment_frame(
+    const segment_plan_t* p, walk_t* walk, int64_t index, uint8_t* out, uint64_t data_sum,
+) noexcept nogil:
     """Write the next frame; `data_sum` is what earlier fragments have summed to. Returns the sum of the payload so far."""
     cdef int32_t header_bytes = p.header_bytes + (p.first_bytes if index == 0 else 0)
     if p.rules.checksums == SEGMENT_FULL:
@@ -351,6 +345,7 @@ class Descriptor(IntFlag):
 
     FIRST = 1
     LAST = 2
+
 
 cdef enum:
     DESCRIPTOR_FIRST = 1
@@ -398,7 +393,7 @@ cdef dict PROBLEMS = {
     SEGMENT_MSS_LONG: (
         ScenarioError, "mss", "a segment would be longer than an IP packet can be", "leave room for the headers in 65535 bytes"),
     SEGMENT_UDP_SEGMENTS: (
-        ScenarioError, "mss", f"Linux makes no more than {UDP_SEGMENTS} datagrams out of one", "take a larger one, or less payload"),
+        ScenarioError, "mss", f"Linux makes no more than {UDP_SEGMENTS} datagrams out of one", "take a larger one"),
     SEGMENT_FRAGMENT_UNIT: (
         ScenarioError, "mss", "the fragment offset counts 8 bytes, so Linux would send the data to wrong places",
         "take a multiple of 8"),
@@ -631,7 +626,7 @@ def segment(
         fragment, a multiple of 8. A frame that needs no cutting comes out as one, its checksums made.
     dialect : {"gso", "tso", "dpdk"}
         Whose rules the TCP flags follow. All keep PSH and FIN for the last segment only. ``gso`` is Linux before the driver: CWR
-        stays on the first segment only. ``tso``, Linux inside the driver (net/core/tso.c), keeps RST for the last segment only
+        stays on the first only. ``tso``, Linux inside the driver (net/core/tso.c), keeps RST for the last segment only
         and CWR on all. ``dpdk`` (librte_gso) keeps RST and CWR on all. The other flags stay on all in all three.
     checksums : {"full", "partial", "none"}
         ``full`` for finished checksums; ``partial`` for finished ones in IPv4 and the sum of the pseudo-header, not complemented,
@@ -661,8 +656,8 @@ def segment(
     Notes
     -----
     Linux drops a frame with GSO set whose payload already fits into `mss` (it expects none there); here it comes out whole.
-    Not modelled: tunnels, SCTP, IPv6 routing headers and the home address option (they change what is summed), accurate ECN (which
-    keeps CWR on all segments), UDP without checksum (one is made).
+    Not modelled: tunnels, SCTP, IPv6 routing headers and the home address option (they change what is summed), accurate ECN
+    (which keeps CWR on all segments), UDP without checksum (one is made).
     Checked by tests/oracle/test_kernel_segmentation.py: the running kernel segments the same super-frames.
 
     Source

@@ -50,10 +50,15 @@ class Tap:
         name = b"segments"
         with elsewhere():
             self.device = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-            fcntl.ioctl(self.device, TUNSETIFF, struct.pack("16sH22x", name, IFF_TAP | IFF_NO_PI | IFF_VNET_HDR))
+            fcntl.ioctl(
+                self.device, TUNSETIFF, struct.pack("16sH22x", name, IFF_TAP | IFF_NO_PI | IFF_VNET_HDR)
+            )
             fcntl.ioctl(self.device, TUNSETOFFLOAD, offload)
             fcntl.ioctl(self.device, TUNSETVNETHDRSZ, struct.pack("i", VNET.size))
-            with contextlib.suppress(FileNotFoundError), open("/proc/sys/net/ipv6/conf/segments/disable_ipv6", "w") as off:
+            with (
+                contextlib.suppress(FileNotFoundError),
+                open("/proc/sys/net/ipv6/conf/segments/disable_ipv6", "w") as off,
+            ):
                 off.write("1")  # no neighbour discovery between our frames
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
                 for request, value in ((SIOCSIFMTU, 65521), (SIOCSIFTXQLEN, 70000), (SIOCSIFFLAGS, IFF_UP)):
@@ -68,7 +73,14 @@ class Tap:
         os.close(self.device)
 
     def send(
-        self, frame: bytes, gso_type: int, header_bytes: int, mss: int, csum_start: int, csum_offset: int, expected: int
+        self,
+        frame: bytes,
+        gso_type: int,
+        header_bytes: int,
+        mss: int,
+        csum_start: int,
+        csum_offset: int,
+        expected: int,
     ) -> list[tuple[bytes, bytes]]:
         """Hand over one super-frame; what comes out, each with the header for virtio before it."""
         self.socket.send(VNET.pack(NEEDS_CSUM, gso_type, header_bytes, mss, csum_start, csum_offset) + frame)

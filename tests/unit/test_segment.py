@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -45,8 +46,8 @@ def test_partial_checksums_and_a_fixed_id() -> None:
 
 
 def test_no_checksums_leave_what_there_was() -> None:
-    given = TCP_FRAME.replace("40060000", "4006dead").replace("00000000 61", "beef0000 61")
-    assert nic.segment(*frames(given), 3, checksums="none").frames() == frames(
+    superframe = TCP_FRAME.replace("40060000", "4006dead").replace("00000000 61", "beef0000 61")
+    assert nic.segment(*frames(superframe), 3, checksums="none").frames() == frames(
         "0800 4500002b ffff4000 4006dead c0000201 c0000202 c001c002 fffffffe 00000007 5090ffff beef0000 616263",
         "0800 4500002a 00004000 4006dead c0000201 c0000202 c001c002 00000001 00000007 5019ffff beef0000 6465",
     )
@@ -61,24 +62,24 @@ def test_udp_over_ipv6_behind_a_tag() -> None:
 
 
 def test_udp_fragments_over_ipv4() -> None:
-    given = "0800 45000026 12344000 40110000 c0000201 c0000202 c001c002 0012 0000 6162636465666768696a"
-    assert nic.segment(*frames(given), 16, udp="fragment").frames() == frames(
+    superframe = "0800 45000026 12344000 40110000 c0000201 c0000202 c001c002 0012 0000 6162636465666768696a"
+    assert nic.segment(*frames(superframe), 16, udp="fragment").frames() == frames(
         "0800 45000024 12342000 4011c491 c0000201 c0000202 c001c002 0012 00c2 6162636465666768",
         "0800 45000016 12340002 4011e49d c0000201 c0000202 696a",
     )
 
 
 def test_udp_fragments_over_ipv6() -> None:
-    given = f"86dd 60000000 00121140 {V6} c001c002 0012 0000 6162636465666768696a"
-    assert nic.segment(*frames(given), 16, udp="fragment", fragment_id=0xABCD).frames() == frames(
+    superframe = f"86dd 60000000 00121140 {V6} c001c002 0012 0000 6162636465666768696a"
+    assert nic.segment(*frames(superframe), 16, udp="fragment", fragment_id=0xABCD).frames() == frames(
         f"86dd 60000000 00182c40 {V6} 11000001 0000abcd c001c002 0012 2951 6162636465666768",
         f"86dd 60000000 000a2c40 {V6} 11000010 0000abcd 696a",
     )
 
 
 def test_a_udp_checksum_of_zero_is_sent_as_ones() -> None:
-    given = "0800 4500001e 00004000 40110000 c0000201 c0000202 c001c002 000a 0000 fbd1"
-    (frame,) = nic.segment(*frames(given), 9).frames()
+    superframe = "0800 4500001e 00004000 40110000 c0000201 c0000202 c001c002 000a 0000 fbd1"
+    (frame,) = nic.segment(*frames(superframe), 9).frames()
     assert frame[40:] == bytes.fromhex("ffff fbd1")
 
 
@@ -94,17 +95,17 @@ FLAGS = FIN | RST | PSH | ACK | CWR
     ],
 )
 def test_flags_of_the_dialects(dialect: Any, flags: tuple[int, ...]) -> None:
-    given = Superframe(b"abcde", flags=FLAGS)
-    assert tuple(frame[47] for frame in nic.segment(given.frame, 2, dialect=dialect).frames()) == flags
-    assert nic.segment(given.frame, 5, dialect=dialect).frames()[0][47] == FLAGS
+    superframe = Superframe(b"abcde", flags=FLAGS)
+    assert tuple(frame[47] for frame in nic.segment(superframe.frame, 2, dialect=dialect).frames()) == flags
+    assert nic.segment(superframe.frame, 5, dialect=dialect).frames()[0][47] == FLAGS
 
 
 def test_descriptors_of_64_kb_in_pages() -> None:
     # 64000 bytes in 4 KB fragments at MSS 1448: 45 segments, 60 pieces of data, 105 descriptors; in 32 KB ones, 91.
-    given = Superframe(DATA[:64000], tcp_options=bytes(12))
-    head = given.header_bytes
+    superframe = Superframe(DATA[:64000], tcp_options=bytes(12))
+    head = superframe.header_bytes
     for page_bytes, count in ((4096, 105), (32768, 91)):
-        memory = pieces(given.frame, [head + i for i in range(0, 64000, page_bytes)])
+        memory = pieces(superframe.frame, [head + i for i in range(0, 64000, page_bytes)])
         segments = nic.segment(memory, 1448, checksums="partial")
         assert (len(segments), len(segments.descriptors)) == (45, count)
     assert segments.descriptors[:3].tolist() == [(-1, 0, 66, 1), (1, 0, 1448, 2), (-1, 66, 66, 1)]
@@ -112,16 +113,28 @@ def test_descriptors_of_64_kb_in_pages() -> None:
 
 
 def test_descriptors_of_fragments_whose_first_is_filled_by_the_udp_header() -> None:
-    given = Superframe(b"abcdefghi", protocol=UDP)
-    segments = nic.segment(given.frame, 8, udp="fragment")
-    assert segments.descriptors.tolist() == [(-1, 0, 42, 3), (-1, 42, 34, 1), (0, 42, 8, 2), (-1, 84, 34, 1), (0, 50, 1, 2)]
+    superframe = Superframe(b"abcdefghi", protocol=UDP)
+    segments = nic.segment(superframe.frame, 8, udp="fragment")
+    assert segments.descriptors.tolist() == [
+        (-1, 0, 42, 3),
+        (-1, 42, 34, 1),
+        (0, 42, 8, 2),
+        (-1, 84, 34, 1),
+        (0, 50, 1, 2),
+    ]
     assert segments.headers[42 + 34 : 84] == bytes(8)
 
 
 def test_what_a_frame_may_be() -> None:
     frame = Superframe(b"abcde").frame
     expected = nic.segment(frame, 2).frames()
-    for same in (bytearray(frame), memoryview(frame), [frame], (frame[:56], b"", frame[56:57], frame[57:]), [frame, b""]):
+    for same in (
+        bytearray(frame),
+        memoryview(frame),
+        [frame],
+        (frame[:56], b"", frame[56:57], frame[57:]),
+        [frame, b""],
+    ):
         segments = nic.segment(same, 2)
         assert segments.frames() == expected and segments.buffer == b"".join(expected)
     assert (len(segments), repr(segments)) == (3, "<Segments: 3 frames, 5 bytes of payload>")
@@ -132,8 +145,8 @@ def test_what_a_frame_may_be() -> None:
 
 
 def test_a_frame_without_payload_comes_out_whole() -> None:
-    given = Superframe(b"", flags=FIN | ACK)
-    segments = nic.segment(given.frame, 1460)
+    superframe = Superframe(b"", flags=FIN | ACK)
+    segments = nic.segment(superframe.frame, 1460)
     assert [len(frame) for frame in segments.frames()] == [54] and segments.frames()[0][47] == FIN | ACK
     assert segments.descriptors.tolist() == [(-1, 0, 54, 3)]
 
@@ -145,45 +158,50 @@ def test_a_frame_without_payload_comes_out_whole() -> None:
 def cuts(draw: st.DrawFn) -> tuple[Superframe, int, dict[str, Any], list[int]]:
     protocol = draw(st.sampled_from([TCP, UDP]))
     mss = draw(st.integers(1, 3000))
-    given = draw(superframes(draw(st.integers(0, min(100 * mss, 60000))), protocol))
-    choices = {"dialect": draw(st.sampled_from(["gso", "tso", "dpdk"])), "ip_id": draw(st.sampled_from(["increment", "fixed"]))}
-    places = st.integers(given.header_bytes, given.header_bytes + len(given.payload))
-    return given, mss, choices, draw(st.lists(places, max_size=4))
+    superframe = draw(superframes(draw(st.integers(0, min(100 * mss, 60000))), protocol))
+    choices = {
+        "dialect": draw(st.sampled_from(["gso", "tso", "dpdk"])),
+        "ip_id": draw(st.sampled_from(["increment", "fixed"])),
+    }
+    places = st.integers(superframe.header_bytes, superframe.header_bytes + len(superframe.payload))
+    return superframe, mss, choices, draw(st.lists(places, max_size=4))
 
 
 @given(cuts())
 def test_payload_checksums_and_numbers(cut: tuple[Superframe, int, dict[str, Any], list[int]]) -> None:
-    given, mss, choices, places = cut
-    memory = pieces(given.frame, places)
+    superframe, mss, choices, places = cut
+    memory = pieces(superframe.frame, places)
     segments = nic.segment(memory, mss, **choices)
-    at, sent = given.network_at, b""
+    at, sent = superframe.network_at, b""
     for i, frame in enumerate(segments.frames()):
-        transport, payload = frame[given.transport_at :], frame[given.header_bytes :]
+        transport, payload = frame[superframe.transport_at :], frame[superframe.header_bytes :]
         assert len(payload) == mss or (i == len(segments) - 1 and len(payload) <= mss)
-        if given.ipv6:
+        if superframe.ipv6:
             assert int.from_bytes(frame[at + 4 : at + 6]) == len(frame) - at - 40
         else:
             assert int.from_bytes(frame[at + 2 : at + 4]) == len(frame) - at
-            assert ones_sum(frame[at : given.transport_at]) == 0xFFFF
+            assert ones_sum(frame[at : superframe.transport_at]) == 0xFFFF
             step = i if choices["ip_id"] == "increment" else 0
-            assert int.from_bytes(frame[at + 4 : at + 6]) == (given.ip_id + step) % 65536
-        pseudo = given.addresses + len(transport).to_bytes(4) + given.protocol.to_bytes(4)
+            assert int.from_bytes(frame[at + 4 : at + 6]) == (superframe.ip_id + step) % 65536
+        pseudo = superframe.addresses + len(transport).to_bytes(4) + superframe.protocol.to_bytes(4)
         assert ones_sum(pseudo + transport) == 0xFFFF
-        if given.protocol == TCP:
-            assert int.from_bytes(transport[4:8]) == (given.sequence + len(sent)) % 2**32
+        if superframe.protocol == TCP:
+            assert int.from_bytes(transport[4:8]) == (superframe.sequence + len(sent)) % 2**32
         else:
             assert int.from_bytes(transport[4:6]) == len(transport)
         sent += payload
-    assert sent == given.payload
+    assert sent == superframe.payload
     assert len(segments.descriptors) <= 2 * len(segments) + len(memory)
     edges = segments.offsets.tolist()
-    assert [segments.buffer[a:b] for a, b in zip(edges, edges[1:], strict=False)] == segments.frames()
+    assert [segments.buffer[a:b] for a, b in pairwise(edges)] == segments.frames()
 
 
 @given(cuts(), st.sampled_from(["full", "partial", "none"]))
-def test_descriptors_gather_the_frames(cut: tuple[Superframe, int, dict[str, Any], list[int]], checksums: Any) -> None:
-    given, mss, choices, places = cut
-    memory = pieces(given.frame, places)
+def test_descriptors_gather_the_frames(
+    cut: tuple[Superframe, int, dict[str, Any], list[int]], checksums: Any
+) -> None:
+    superframe, mss, choices, places = cut
+    memory = pieces(superframe.frame, places)
     segments = nic.segment(memory, mss, checksums=checksums, **choices)
     fetched = [b""]
     for fragment, offset, length, flags in segments.descriptors.tolist():
@@ -196,12 +214,12 @@ def test_descriptors_gather_the_frames(cut: tuple[Superframe, int, dict[str, Any
 @given(st.integers(0, 700), st.integers(0, 5), st.sampled_from([16, 32, 64]))
 def test_every_width_of_vectors_sums_alike(n_bytes: int, start: int, width: int) -> None:
     data = memoryview(DATA)[start : start + n_bytes]
-    given = Superframe(bytes(data))
-    expected = nic.segment(given.frame, 333).buffer
+    superframe = Superframe(bytes(data))
+    expected = nic.segment(superframe.frame, 333).buffer
     try:
         assert _checksum.choose(width) <= width
         assert nic.checksum(data) == 0xFFFF ^ ones_sum(bytes(data))
-        assert nic.segment(given.frame, 333).buffer == expected
+        assert nic.segment(superframe.frame, 333).buffer == expected
     finally:
         _checksum.choose()
 
@@ -213,15 +231,19 @@ UDP4, UDP6 = (Superframe(DATA[:3000], protocol=UDP, ipv6=ipv6) for ipv6 in (Fals
 FRAGMENT = {"udp": "fragment"}
 
 
-def put(given: Superframe, at: int, hexadecimal: str) -> bytes:
+def put(superframe: Superframe, at: int, hexadecimal: str) -> bytes:
     new = bytes.fromhex(hexadecimal)
-    return given.frame[:at] + new + given.frame[at + len(new) :]
+    return superframe.frame[:at] + new + superframe.frame[at + len(new) :]
 
 
 def option(n_bytes: int) -> Superframe:
     """Behind a header with destination options of that size."""
     return Superframe(
-        DATA[:3000], protocol=UDP, ipv6=True, next_header=60, extensions=bytes([UDP, n_bytes // 8 - 1]) + bytes(n_bytes - 2)
+        DATA[:3000],
+        protocol=UDP,
+        ipv6=True,
+        next_header=60,
+        extensions=bytes([UDP, n_bytes // 8 - 1]) + bytes(n_bytes - 2),
     )
 
 
@@ -234,7 +256,10 @@ FRAMES: dict[str, tuple[Any, str]] = {
     "IPv6": (IPV6.frame[:53], "length_bytes = 53: the frame ends"),
     "IPv6 options": (put(IPV6, 20, "00")[:61], "length_bytes = 61: "),
     "no pieces": ([], "no frame at all"),
-    "split headers": ([IPV4.frame[:53], IPV4.frame[53:]], "length_bytes = 53: the first piece of memory ends inside"),
+    "split headers": (
+        [IPV4.frame[:53], IPV4.frame[53:]],
+        "length_bytes = 53: the first piece of memory ends inside",
+    ),
     "tags": (Superframe(b"", tags=(b"\x81\x00\x00\x01",) * 9).frame, "vlan.tags = 9: Linux follows no more"),
     "ethertype": (put(IPV4, 12, "0806"), "ethernet.type = 2054: neither IPv4 nor IPv6"),
     "version": (put(IPV4, 14, "65"), "ip.version = 6: the EtherType says another"),
@@ -257,7 +282,12 @@ PARAMETERS: dict[str, tuple[bytes, int, dict[str, str], str]] = {
     "mss 0": (IPV4.frame, 0, {}, "mss = 0: out of range 1..65534"),
     "mss -1": (IPV4.frame, -1, {}, "mss = -1: out of range"),
     "mss 65535": (IPV4.frame, 65535, {}, "mss = 65535: out of range"),
-    "too long a segment": (Superframe(DATA[:65535]).frame, 65500, {}, "mss = 65500: a segment would be longer"),
+    "too long a segment": (
+        Superframe(DATA[:65535]).frame,
+        65500,
+        {},
+        "mss = 65500: a segment would be longer",
+    ),
     "datagrams": (UDP4.frame, 23, {}, "mss = 23: Linux makes no more than 128"),
     "unit": (UDP4.frame, 1401, FRAGMENT, "mss = 1401: the fragment offset counts 8 bytes"),
     "partial": (UDP4.frame, 1400, FRAGMENT | {"checksums": "partial"}, "checksums = 'partial': no NIC can"),
@@ -288,11 +318,13 @@ def test_parameters_that_cannot_be(name: str) -> None:
 
 
 def test_datagrams_that_cannot_be_fragmented() -> None:
-    for given, problem in (
+    for superframe, problem in (
         (option(8), "ipv6.next_header = 60: a datagram behind extension headers"),
         (Superframe(DATA[:65535], protocol=UDP), "ip.length = 65563: longer than a datagram can be"),
     ):
-        assert problem in message(FrameError, lambda given=given: nic.segment(given.frame, 1400, udp="fragment"))
+        assert problem in message(
+            FrameError, lambda superframe=superframe: nic.segment(superframe.frame, 1400, udp="fragment")
+        )
     assert len(nic.segment(option(8).frame, 4000, udp="fragment")) == 1
 
 
