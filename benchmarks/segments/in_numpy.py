@@ -1,6 +1,12 @@
-"""All full segments at once: one row of an array for each, every field and every sum over the whole column."""
+"""All segments at once: one row of an array for each, every field and every sum over the whole column.
+
+Sums are taken modulo 65535, where the carries of a ones' complement sum vanish and swapping the bytes of a word is a
+multiplication by 256. What all headers have in common is summed once.
+"""
 
 from __future__ import annotations
+
+import sys
 
 import numpy as np
 
@@ -8,55 +14,48 @@ from benchmarks.segments import ETHERNET_BYTES, HEADER_BYTES, IPV4_BYTES
 
 IPV4, TCP = ETHERNET_BYTES, ETHERNET_BYTES + IPV4_BYTES
 FIN, PSH, CWR = 0x01, 0x08, 0x80
+SWAP = 256 if sys.byteorder == "little" else 1
 
 
-def fold(total: np.ndarray) -> np.ndarray:
-    for _ in range(4):
-        total = (total & 0xFFFF) + (total >> 16)
-    return total.astype(np.uint16)
+def words(header: bytes | bytearray) -> int:
+    return sum(memoryview(header).cast("H").tolist()) * SWAP
 
 
-def words(rows: np.ndarray) -> np.ndarray:
-    """Sum of each row's words in the machine's byte order; 32 bits at a time where that fits, an odd byte by itself."""
-    even = rows.shape[1] & ~1
-    total = rows[:, :even].view(np.uint16 if even % 4 else np.uint32).sum(axis=1, dtype=np.uint64)
-    return total + rows[:, even] if rows.shape[1] % 2 else total
+def segment(frame: bytes, mss: int) -> np.ndarray:
+    """The frames one behind the other; only the last may be shorter than the others. `mss` is a multiple of four."""
+    header, payload = bytearray(frame[:HEADER_BYTES]), np.frombuffer(frame, np.uint8)[HEADER_BYTES:]
+    number, sequence = int.from_bytes(header[IPV4 + 4 : IPV4 + 6]), int.from_bytes(header[TCP + 4 : TCP + 8])
+    flags = header[TCP + 13]
+    for at, size in ((IPV4 + 2, 4), (IPV4 + 10, 2), (TCP + 4, 4), (TCP + 13, 1), (TCP + 16, 2)):
+        header[at : at + size] = bytes(size)
 
-
-def finish(rows: np.ndarray, first: int, mss: int, last: bool) -> None:
-    """Fields and checksums of frames of one length that hold headers and payload; `first` is the number of the first."""
-    number = np.arange(first, first + len(rows))
+    n, full = -(-len(payload) // mss), len(payload) // mss
+    rows = np.empty((n, HEADER_BYTES + mss), np.uint8)
+    rows[:, :HEADER_BYTES] = np.frombuffer(header, np.uint8)
+    rows[:full, HEADER_BYTES:] = payload[: full * mss].reshape(full, mss)
+    rows[full:, HEADER_BYTES:] = 0
+    rows.reshape(-1)[n * HEADER_BYTES + full * mss :][: len(payload) - full * mss] = payload[full * mss :]
 
     def field(at: int, kind: str) -> np.ndarray:
         return rows[:, at : at + np.dtype(kind).itemsize].view(kind)[:, 0]
 
-    transport_bytes = rows.shape[1] - TCP
-    field(IPV4 + 2, ">u2")[:] = IPV4_BYTES + transport_bytes
-    field(IPV4 + 4, ">u2")[:] += number.astype(np.uint16)
-    field(IPV4 + 10, "u2")[:] = 0
-    field(IPV4 + 10, "u2")[:] = ~fold(words(rows[:, IPV4:TCP]))
-    field(TCP + 4, ">u4")[:] += (number * mss).astype(np.uint32)
-    flags = rows[:, TCP + 13]
-    flags &= 0xFF if last else 0xFF ^ (FIN | PSH)
-    flags[1 if first == 0 else 0 :] &= 0xFF ^ CWR
-    pseudo = np.array([[0, 6, transport_bytes >> 8, transport_bytes & 0xFF]], np.uint8)
-    field(TCP + 16, "u2")[:] = 0
-    total = words(pseudo) + words(rows[:, IPV4 + 12 : TCP]) + words(rows[:, TCP:])
-    field(TCP + 16, "u2")[:] = ~fold(total)
+    segments = np.arange(n)
+    lengths = np.full(n, HEADER_BYTES - IPV4 + mss)
+    lengths[-1] += len(payload) - n * mss
+    numbers = (segments + number) & 0xFFFF
+    field(IPV4 + 2, ">u2")[:] = lengths
+    field(IPV4 + 4, ">u2")[:] = numbers
+    field(IPV4 + 10, ">u2")[:] = -(lengths + numbers + words(header[IPV4:TCP])) % 0xFFFF
 
-
-def segment(frame: bytes, mss: int) -> np.ndarray:
-    """The frames one behind the other; the last may be shorter than the others."""
-    given = np.frombuffer(frame, np.uint8)
-    payload = given[HEADER_BYTES:]
-    full = (len(payload) - 1) // mss
-    step = HEADER_BYTES + mss
-    out = np.empty(full * step + HEADER_BYTES + len(payload) - full * mss, np.uint8)
-    rows, rest = out[: full * step].reshape(full, step), out[full * step :].reshape(1, -1)
-    for some in (rows, rest):
-        some[:, :HEADER_BYTES] = given[:HEADER_BYTES]
-    rows[:, HEADER_BYTES:] = payload[: full * mss].reshape(full, mss)
-    rest[:, HEADER_BYTES:] = payload[full * mss :]
-    finish(rows, 0, mss, last=False)
-    finish(rest, full, mss, last=True)
-    return out
+    sequences = (segments * mss + sequence) & 0xFFFF_FFFF
+    marks = np.full(n, flags & ~(FIN | PSH | CWR))
+    marks[0] |= flags & CWR
+    marks[-1] |= flags & (FIN | PSH)
+    field(TCP + 4, ">u4")[:] = sequences
+    field(TCP + 13, "u1")[:] = marks
+    common = words(header[IPV4 + 12 : TCP]) + 6 - IPV4_BYTES + words(header[TCP:])
+    sums = (
+        rows[:, HEADER_BYTES:].view(np.uint32).sum(axis=1, dtype=np.uint64).astype(np.int64) % 0xFFFF * SWAP
+    )
+    field(TCP + 16, ">u2")[:] = -(sums + lengths + sequences + marks + common) % 0xFFFF
+    return rows.reshape(-1)[: n * HEADER_BYTES + len(payload)]
