@@ -29,6 +29,7 @@ cdef enum:
     IPV6_DESTINATION_OPTIONS = 60
     IPV6_FRAGMENT_BYTES = 8
     IP_LONGEST = 0xFFFF                 # what the length field can say
+    IP_SUPER_LONGEST = 8 * 0xFFFF       # Linux' GSO_MAX_SIZE
     MSS_LONGEST = 0xFFFE                # in Linux 0xFFFF stands for "by fragments"
     FRAGMENT_UNIT_BYTES = 8
     UDP_SEGMENTS = 128                  # Linux' UDP_MAX_SEGMENTS
@@ -121,6 +122,8 @@ cdef bint segment_plan(
         if fields_get16(ip + 6) & (IPV4_MORE_FRAGMENTS | IPV4_OFFSET_MASK):
             return segment_fails(p, SEGMENT_IS_FRAGMENT, fields_get16(ip + 6))
         p.id = <uint16_t>fields_get16(ip + 4)
+    if ip_bytes > IP_SUPER_LONGEST:
+        return segment_fails(p, SEGMENT_FRAME_LONG, ip_bytes)
     # "BIG TCP": what is too long for the field says zero.
     if told != ip_bytes and not (told == 0 and ip_bytes > IP_LONGEST):
         return segment_fails(p, SEGMENT_IP_LENGTH, told)
@@ -338,7 +341,7 @@ cdef uint64_t segment_frame(
     return data_sum
 
 
-# The face: it keeps the GIL, as giving it up costs as much as a tenth of a super-frame ----------------------------------
+# The face. It keeps the GIL: a super-frame takes a few microseconds ------------------------------------------------------
 
 class Descriptor(IntFlag):
     """Bits of a descriptor's `flags`."""
@@ -381,6 +384,8 @@ cdef dict PROBLEMS = {
     SEGMENT_IP_LENGTH: (
         FrameError, "ip.length", "the IP header tells another length than the frame has",
         "take off padding and FCS, or set it to what follows; zero stands only for more than 65535 bytes"),
+    SEGMENT_FRAME_LONG: (
+        FrameError, "ip.length", "longer than any super-frame of Linux", f"at most {IP_SUPER_LONGEST} bytes behind Ethernet"),
     SEGMENT_IS_FRAGMENT: (
         FrameError, "ip.fragment", "a fragment of a packet cannot be segmented", "segment before fragmenting"),
     SEGMENT_PROTOCOL: (
@@ -428,7 +433,7 @@ cdef class Segments:
         What a driver posts, in the order of the ring: one descriptor for the headers of a segment, then one for each piece of
         memory its payload lies in. Fields: ``fragment``, the piece of the super-frame as given to `segment`, or -1 for
         `headers`; ``offset_bytes`` in that; ``length_bytes``; ``flags``, bits of `Descriptor`: ``FIRST`` and ``LAST`` of a
-        segment. There are never more than two for each segment and one for each piece.
+        segment. There are never more than two for each segment and one more for each piece.
     """
 
     cdef segment_plan_t plan

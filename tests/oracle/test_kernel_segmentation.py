@@ -12,7 +12,22 @@ import nicperf as nic
 from nicperf.errors import FrameError, ScenarioError
 from nicperf.packets import Segments
 
-from ..superframes import ACK, CWR, DATA, ECE, FIN, PSH, RST, SYN, TCP, UDP, Superframe, pieces, superframes
+from ..superframes import (
+    ACK,
+    CWR,
+    DATA,
+    ECE,
+    FIN,
+    PSH,
+    RST,
+    SYN,
+    TCP,
+    UDP,
+    Superframe,
+    ones_sum,
+    pieces,
+    superframes,
+)
 from . import kernel
 from .kernel import Tap
 
@@ -177,6 +192,25 @@ def test_other_dialects_differ_where_they_are_documented_to(finishing: Tap, flag
             assert mine[at] ^ theirs[at] == difference
             unlike = [i for i, (a, b) in enumerate(zip(mine, theirs, strict=True)) if a != b]
             assert set(unlike) <= ({at, at + 3, at + 4} if difference else set())  # flags and checksum
+
+
+@pytest.mark.parametrize("ipv6", [False, True])
+@pytest.mark.parametrize("fragment", [False, True])
+def test_a_udp_checksum_of_zero_is_sent_as_ones(finishing: Tap, ipv6: bool, fragment: bool) -> None:
+    chunk = DATA[: 2798 if fragment else 1398]
+    blank = Superframe(
+        bytes(2) + chunk, protocol=UDP, ipv6=ipv6
+    )  # its sum, pseudo-header included, is what the two bytes complete
+    filled = (0xFFFF ^ ones_sum(blank.frame[blank.transport_at :])).to_bytes(2) + chunk
+    superframe = Superframe(filled if fragment else 2 * filled, protocol=UDP, ipv6=ipv6)
+    kernels = [frame for _, frame in ask(finishing, superframe, 1400, fragment=fragment)]
+    at = superframe.transport_at + 6 + 8 * (fragment and ipv6)
+    assert kernels[0][at : at + 2] == b"\xff\xff"
+    case = Case(superframe, 1400, fragment, 0, [])
+    udp = "fragment" if fragment else "segment"
+    assert (
+        nic.segment(superframe.frame, 1400, udp=udp, fragment_id=drawn_id(case, kernels)).frames() == kernels
+    )
 
 
 # Who segmented? ---------------------------------------------------------------------------------------

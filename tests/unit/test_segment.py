@@ -144,6 +144,11 @@ def test_what_a_frame_may_be() -> None:
         Segments()
 
 
+def test_the_longest_and_the_most() -> None:
+    assert len(nic.segment(Superframe(bytes(524240)).frame, 1)) == 524240
+    assert len(nic.segment(Superframe(DATA[: 128 * 20], protocol=UDP).frame, 20)) == 128
+
+
 def test_a_frame_without_payload_comes_out_whole() -> None:
     superframe = Superframe(b"", flags=FIN | ACK)
     segments = nic.segment(superframe.frame, 1460)
@@ -268,6 +273,7 @@ FRAMES: dict[str, tuple[Any, str]] = {
     "padding": (IPV4.frame + b"\0", "ip.length = 3040: the IP header tells another length"),
     "length": (put(IPV6, 18, "0001"), "ip.length = 1: the IP header tells another length"),
     "zero length": (put(IPV4, 16, "0000"), "ip.length = 0: the IP header tells another length"),
+    "BIG TCP": (Superframe(bytes(524241)), "ip.length = 524281: longer than any super-frame of Linux"),
     "more fragments": (put(IPV4, 20, "2000"), "ip.fragment = 8192: a fragment"),
     "last fragment": (put(IPV4, 20, "0001"), "ip.fragment = 1: a fragment"),
     "IPv6 fragment": (put(IPV6, 20, "2c"), "a fragment of a packet"),
@@ -288,7 +294,12 @@ PARAMETERS: dict[str, tuple[bytes, int, dict[str, str], str]] = {
         {},
         "mss = 65500: a segment would be longer",
     ),
-    "datagrams": (UDP4.frame, 23, {}, "mss = 23: Linux makes no more than 128"),
+    "datagrams": (
+        Superframe(DATA[: 128 * 20 + 1], protocol=UDP).frame,
+        20,
+        {},
+        "mss = 20: Linux makes no more than 128",
+    ),
     "unit": (UDP4.frame, 1401, FRAGMENT, "mss = 1401: the fragment offset counts 8 bytes"),
     "partial": (UDP4.frame, 1400, FRAGMENT | {"checksums": "partial"}, "checksums = 'partial': no NIC can"),
     "dialect": (IPV4.frame, 1448, {"dialect": "tos"}, "dialect = 'tos': unknown; did you mean 'tso'?"),
