@@ -362,6 +362,7 @@ cdef packed struct descriptor_t:
     uint32_t flags
 
 cdef object FROM_BUFFER = np.frombuffer
+cdef object OFFSET = np.dtype(np.int64)
 cdef object DESCRIPTOR = np.dtype([("fragment", "i4"), ("offset_bytes", "u4"), ("length_bytes", "u4"), ("flags", "u4")])
 
 cdef dict DIALECTS = {"gso": SEGMENT_GSO, "tso": SEGMENT_TSO, "dpdk": SEGMENT_DPDK}
@@ -526,14 +527,14 @@ cdef class Segments:
 
     @property
     def offsets(self):
-        cdef int64_t[::1] at
+        cdef int64_t* at
         cdef int64_t i
         if self._offsets is None:
-            offsets = np.empty(self.plan.segments + 1, np.int64)
-            at = offsets
+            offsets = PyBytes_FromStringAndSize(NULL, (self.plan.segments + 1) * <int64_t>sizeof(int64_t))
+            at = <int64_t*>PyBytes_AS_STRING(offsets)
             for i in range(self.plan.segments + 1):
                 at[i] = self.frame_at(i)
-            self._offsets = offsets
+            self._offsets = FROM_BUFFER(offsets, OFFSET)
         return self._offsets
 
     def frames(self):

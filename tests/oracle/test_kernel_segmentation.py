@@ -168,8 +168,8 @@ def test_partial_checksums_are_the_kernels(summing: Tap, case: Case) -> None:
 
 @pytest.mark.parametrize("ipv6", [False, True])
 def test_most_segments_and_longest_frames(finishing: Tap, ipv6: bool) -> None:
-    for payload_bytes, mss in ((65535, 1), (65535, 9000), (65535, 65000), (1, 1)):
-        superframe = Superframe(DATA[:payload_bytes], ipv6=ipv6)
+    for payload_bytes, mss in ((65535, 1), (65535, 9000), (65535, 65000), (524240, 1448), (1, 1)):
+        superframe = Superframe((4 * DATA)[:payload_bytes], ipv6=ipv6)
         kernels = [frame for _, frame in ask(finishing, superframe, mss)]
         assert len(kernels) == -(-payload_bytes // mss)
         assert nic.segment(superframe.frame, mss).frames() == kernels

@@ -216,6 +216,31 @@ def test_descriptors_gather_the_frames(
     assert fetched == [*segments.frames(), b""]
 
 
+@given(
+    cuts(),
+    st.lists(st.tuples(st.integers(12, 100), st.integers(0, 255)), max_size=3),
+    st.none() | st.integers(0, 150),
+    st.sampled_from(["segment", "fragment"]),
+)
+def test_damaged_headers_are_refused_or_taken_at_their_word(
+    cut: tuple[Superframe, int, dict[str, Any], list[int]],
+    damage: list[tuple[int, int]],
+    length: int | None,
+    udp: Any,
+) -> None:
+    superframe, mss, choices, places = cut
+    frame = bytearray(superframe.frame)
+    for at, value in damage:
+        if at < len(frame):
+            frame[at] = value
+    try:
+        segments = nic.segment(pieces(bytes(frame[:length]), places), mss, udp=udp, **choices)
+    except NicperfError:
+        return
+    assert segments.buffer == b"".join(segments.frames())
+    assert segments.descriptors["length_bytes"].sum() == len(segments.buffer)
+
+
 @given(st.integers(0, 700), st.integers(0, 5), st.sampled_from([16, 32, 64]))
 def test_every_width_of_vectors_sums_alike(n_bytes: int, start: int, width: int) -> None:
     data = memoryview(DATA)[start : start + n_bytes]
