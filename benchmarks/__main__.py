@@ -8,12 +8,13 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import speed, startup, steady, sweeps, table
+from benchmarks import segmentation, speed, startup, steady, sweeps, table
 from benchmarks.machine import machine
 
 GROUPS = {
     "speed": lambda options: speed.measure(options.rounds),
     "sweeps": lambda options: sweeps.measure(options.rounds),
+    "segmentation": lambda options: segmentation.measure(options.rounds),
     "startup": lambda options: startup.measure(options.rounds),
     "steady": lambda options: steady.measure(options.rounds, 1e8 if options.full else 1e7),
 }

@@ -9,7 +9,7 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("nicperf", "cython", "numpy", "simpy", "cimba", "numba", "distributed", "ns3")
+PACKAGES = ("nicperf", "cython", "numpy", "simpy", "cimba", "dpkt", "numba", "distributed", "ns3")
 
 
 def versions() -> dict[str, str]:

@@ -13,6 +13,7 @@ _HOME = {
     "experiments": "nicperf.experiments",
     "parameters": "nicperf.simulation",
     "parse": "nicperf.parsers",
+    "segment": "nicperf.packets",
     "simulate": "nicperf.simulation",
     "sweep": "nicperf.experiments",
 }

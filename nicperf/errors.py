@@ -57,6 +57,10 @@ class ScenarioError(NicperfError):
     """A configuration, workload or parameter that does not exist or is out of range."""
 
 
+class FrameError(NicperfError):
+    """A frame that does not hold what its headers say, or that nobody could segment."""
+
+
 class DataError(NicperfError):
     """A CSV or TOML file of ours, or of the reader, that breaks its format."""
 

@@ -6,6 +6,7 @@ Words are read in the machine's own byte order. That changes the sum's byte orde
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 cdef uint64_t checksum_add(uint64_t total, const uint8_t* data, int64_t n_bytes) noexcept nogil
+cdef uint64_t checksum_copy(uint64_t total, uint8_t* out, const uint8_t* data, int64_t n_bytes) noexcept nogil
 
 
 cdef inline uint16_t checksum_fold(uint64_t total) noexcept nogil:

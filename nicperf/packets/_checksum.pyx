@@ -1,44 +1,36 @@
 """Summing memory for the Internet checksum."""
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint64_t
 
 
-cdef inline uint64_t checksum_word(const uint8_t* data) noexcept nogil:
-    cdef uint64_t word
-    memcpy(&word, data, 8)              # any alignment; one load
-    return word
+cdef extern from "_checksum.h" nogil:
+    ctypedef uint64_t (*checksum_loop_t)(uint64_t total, uint8_t* out, const uint8_t* data, int64_t n_bytes) noexcept
+    uint64_t checksum_rest(uint64_t total, const uint8_t* data, int64_t n_bytes)
+    checksum_loop_t checksum_add_loop, checksum_copy_loop
+    int checksum_choose(int widest)
 
-
-cdef inline uint64_t checksum_halves(uint64_t word) noexcept nogil:
-    return <uint32_t>word + (word >> 32)
+cdef enum:
+    FEW_BYTES = 64                      # headers and the like: done before a loop of vectors has started
 
 
 cdef uint64_t checksum_add(uint64_t total, const uint8_t* data, int64_t n_bytes) noexcept nogil:
     """Add `n_bytes` to a running sum; an odd byte counts as if a zero followed, so only the last piece may be odd."""
-    cdef uint64_t a = 0, b = 0, c = 0, d = 0, carries = 0, word
-    cdef int64_t _i
-    for _i in range(n_bytes >> 5):      # four chains: each addition waits for the one before it in its own chain only
-        word = checksum_word(data)
-        a += word
-        carries += a < word
-        word = checksum_word(data + 8)
-        b += word
-        carries += b < word
-        word = checksum_word(data + 16)
-        c += word
-        carries += c < word
-        word = checksum_word(data + 24)
-        d += word
-        carries += d < word
-        data += 32
-    total += checksum_halves(a) + checksum_halves(b) + checksum_halves(c) + checksum_halves(d) + carries
-    for _i in range(n_bytes >> 3 & 3):
-        total += checksum_halves(checksum_word(data))
-        data += 8
-    word = 0
-    memcpy(&word, data, n_bytes & 7)
-    return total + checksum_halves(word)
+    if n_bytes < FEW_BYTES:
+        return checksum_rest(total, data, n_bytes)
+    return checksum_add_loop(total, NULL, data, n_bytes)
+
+
+cdef uint64_t checksum_copy(uint64_t total, uint8_t* out, const uint8_t* data, int64_t n_bytes) noexcept nogil:
+    """Copy `n_bytes` to where they do not overlap and add them to a running sum, in one pass."""
+    return checksum_copy_loop(total, out, data, n_bytes)
+
+
+def choose(int widest_bytes=64) -> int:
+    """Sum with vectors of at most so many bytes (16, 32 or 64) from now on; returns what this processor made of it."""
+    return checksum_choose(widest_bytes)
+
+
+choose()
 
 
 def checksum(buffer) -> int:
