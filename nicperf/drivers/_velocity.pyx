@@ -59,7 +59,7 @@ cdef class VelocityHost(Host):
     cdef int configure(self, object spec, str workload) except -1:
         Host.configure(self, spec, workload)
         driver, nic, bus, wire = spec.driver, spec.nic, spec.bus, spec.wire
-        cdef double mhz = spec.cpu.frequency_mhz
+        cdef double mhz = spec.cpu.frequency_mhz / spec.cpu.cycles_factor
         self.set.gso = driver.tx_scatter_gather
         self.set.fragments_verified = driver.rx_checksum_rule == "mainline"
 

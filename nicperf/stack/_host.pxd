@@ -22,7 +22,7 @@ cdef enum:
 cdef struct costs_t:                    # picoseconds, or picoseconds per byte, on this host's CPU
     int64_t irq_entry, irq_shared, mmio_read, mmio_write, softirq, syscall, wakeup
     int64_t skb_alloc, skb_free, page, sendpage, tcp_output, tcp_input, udp, ip_output, ip_input
-    int64_t ip_fragment, ip_reassemble, gso_segment, qdisc, netif_rx
+    int64_t ip_fragment, ip_reassemble, gso_segment, qdisc, gro, netif_rx
     double copy_cached, copy_cold, checksum
     int64_t jitter                      # half width of every job's length, in 1/65536
 
@@ -35,6 +35,7 @@ cdef struct settings_t:                 # of this host's socket, stack and workl
     int32_t tx_truesize_bytes, rx_truesize_bytes
     int64_t rto_ps, delayed_ack_ps
     bint gso, sendfile, fragments_verified
+    bint pages                          # the driver wants to know who keeps what it received
 
 cdef struct packet_t:                   # waits in the device queue; a super-packet shrinks as segments leave
     int64_t sequence
@@ -137,4 +138,6 @@ cdef class Host:
     cdef void xmit_charge(self, int32_t context, const packet_t* p) noexcept nogil
     cdef void xmit(self, packet_t* p) noexcept nogil
     cdef void arrive(self, int32_t frame) noexcept nogil
+    cdef void merged(self, int32_t into, int32_t frame) noexcept nogil
+    cdef void taken(self, int32_t frame, bint kept) noexcept nogil
     cdef int64_t consume(self, int32_t context, int64_t n_bytes) noexcept nogil
