@@ -130,8 +130,6 @@ cdef uint64_t helpers_csum_diff(machine_t* m, const uint64_t* r, int32_t pc) noe
     cdef uint32_t from_bytes = <uint32_t>r[2], to_bytes = <uint32_t>r[4]
     cdef uint64_t total = <uint32_t>r[5]
     cdef uint8_t* at
-    if (from_bytes | to_bytes) & 3:
-        return <uint64_t>-EINVAL
     if to_bytes:
         at = helpers_memory(m, r[3], to_bytes, pc)
         if at == NULL:
