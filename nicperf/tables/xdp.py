@@ -21,7 +21,9 @@ class Verdict(IntEnum):
 
 
 HEADROOM_BYTES = 256  # XDP_PACKET_HEADROOM: free bytes before the frame
-TAILROOM_BYTES = 320  # struct skb_shared_info, aligned, with 64-byte cache lines: kept free at the end of the buffer
+TAILROOM_BYTES = (
+    320  # struct skb_shared_info, aligned, with 64-byte cache lines: kept free at the end of the buffer
+)
 BUFFER_BYTES = 4096  # one page for each frame
 FRAME_STRUCT_BYTES = 40  # struct xdp_frame lies at the start of the headroom: adjust_head leaves it alone
 LARGEST_METADATA_BYTES = 252  # in steps of 4, before the frame; 32 until Linux 6.6

@@ -7,10 +7,10 @@ import os
 import platform
 import struct
 from collections.abc import Sequence
+from contextlib import suppress
 
 from nicperf.packets.ebpf import MapSpec
 from nicperf.packets.ebpf import instruction as isa
-from nicperf.packets.ebpf.elf import Linked
 from nicperf.tables.xdp import MapType
 
 CALL_NUMBER = {"x86_64": 321, "aarch64": 280}.get(platform.machine())
@@ -74,10 +74,8 @@ class Map:
         self._call(MAP_UPDATE, key, ctypes.create_string_buffer(value, len(value)))
 
     def pop(self, key: int | bytes) -> None:
-        try:
+        with suppress(FileNotFoundError):
             self._call(MAP_DELETE, key)
-        except FileNotFoundError:
-            pass
 
     def close(self) -> None:
         os.close(self.fd)
@@ -86,14 +84,22 @@ class Map:
 class Program:
     """A program in the kernel; OSError with the verifier's last words if it is refused."""
 
-    def __init__(self, slots: Sequence[isa.Instruction], maps: Sequence[Map] = (), log_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        slots: Sequence[isa.Instruction],
+        maps: Sequence[Map] = (),
+        log_bytes: int = 0,
+        license: str = "BSD",
+    ) -> None:
         placed = [
-            i._replace(imm=maps[i.imm].fd) if i.opcode == isa.LOAD_64 and i.src in (isa.MAP, isa.MAP_VALUE) else i
+            i._replace(imm=maps[i.imm].fd)
+            if i.opcode == isa.LOAD_64 and i.src in (isa.MAP, isa.MAP_VALUE)
+            else i
             for i in slots
         ]
         code = b"".join(i.pack() for i in placed)
         block = ctypes.create_string_buffer(code, len(code))
-        license_name = ctypes.create_string_buffer(b"BSD")
+        license_name = ctypes.create_string_buffer(license.encode())
         log = ctypes.create_string_buffer(max(log_bytes, 1))
         head = PROG_TYPE_XDP, len(slots), address(block), address(license_name)
         tail = (1, log_bytes, address(log)) if log_bytes else (0, 0, 0)
@@ -101,10 +107,6 @@ class Program:
             self.fd, _ = bpf(PROG_LOAD, struct.pack("<IIQQIIQ", *head, *tail).ljust(128, b"\0"))
         except OSError as error:
             raise OSError(error.errno, f"{error.strerror}: {log.value.decode()[-800:]}") from None
-
-    @classmethod
-    def of(cls, linked: Linked, maps: Sequence[Map]) -> Program:
-        return cls(linked.slots, maps, 1 << 20)
 
     def run(self, frame: bytes) -> tuple[int, bytes]:
         """Returned value, and the bytes from data_meta to data_end."""

@@ -270,12 +270,21 @@ class Generator:
     def adjust(self) -> Code:
         """Move the frame's head, tail or metadata."""
         number = self.random.choice((44, 54, 65))
-        code: Code = [copy(1, CONTEXT), mov(2, self.random.choice((-300, -232, -64, -20, -4, 0, 4, 3, 16, 64, 5000)))]
+        code: Code = [
+            copy(1, CONTEXT),
+            mov(2, self.random.choice((-300, -232, -64, -20, -4, 0, 4, 3, 16, 64, 5000))),
+        ]
         code += [helper(number), copy(9, 0)]
         if number == 44:  # what comes into view must be written, or it is whatever the page held
             code += [*self.reach(), *(Instruction(0x7A, FRAME, 0, at, self.imm()) for at in range(0, 240, 8))]
         elif number == 54:
-            code += [load(4, 2, CONTEXT, 8), copy(3, 2), add(3, 4), load(4, 4, CONTEXT, 0), Instruction(0x2D, 3, 4, 1)]
+            code += [
+                load(4, 2, CONTEXT, 8),
+                copy(3, 2),
+                add(3, 4),
+                load(4, 4, CONTEXT, 0),
+                Instruction(0x2D, 3, 4, 1),
+            ]
             code += [Instruction(0x62, 2, 0, 0, self.imm())]
         return [*code, *self.reach(), *self.fill((0, 1, 2, 3, 4, 5))]
 
@@ -284,6 +293,11 @@ class Generator:
         inside = (1, 2, 3, 4, 5)
         body = [store(8, STACK, self.random.choice(inside), -8)]
         body += [self.number_operation(inside) for _ in range(self.random.randint(1, 8))]
-        body += [load(8, 0, STACK, -8), Instruction(0x0F, 0, self.random.choice(inside)), mov(6, 1), mov(9, 2)]
+        body += [
+            load(8, 0, STACK, -8),
+            Instruction(0x0F, 0, self.random.choice(inside)),
+            mov(6, 1),
+            mov(9, 2),
+        ]
         self.functions.append([*body, Instruction(isa.EXIT)])
         return [Instruction(isa.CALL, 0, isa.SUBPROGRAM, imm=len(self.functions) - 1), *self.fill()]

@@ -45,7 +45,8 @@ def frames(seed: int, n: int) -> list[bytes]:
     out = []
     for _ in range(n):
         tags = b"".join(
-            struct.pack(">HH", draw.choice((0x8100, 0x88A8)), draw.randrange(4096)) for _ in range(draw.choice((0, 0, 1, 2, 3)))
+            struct.pack(">HH", draw.choice((0x8100, 0x88A8)), draw.randrange(4096))
+            for _ in range(draw.choice((0, 0, 1, 2, 3)))
         )
         protocol = draw.choice((6, 17, 17, 1))
         ports = struct.pack(">HH", draw.randrange(65536), draw.choice((53, 80, 443)))
@@ -54,10 +55,17 @@ def frames(seed: int, n: int) -> list[bytes]:
         kind = draw.choice(("ipv4", "ipv4", "ipv6", "arp"))
         if kind == "ipv4":
             words, fragment = draw.choice((5, 5, 6)), draw.choice((0, 0, 0x4000, 185))
-            head = struct.pack(">BBHHHBBH", 0x40 | words, 0, 4 * words + len(payload), 1, fragment, 64, protocol, 0)
+            head = struct.pack(
+                ">BBHHHBBH", 0x40 | words, 0, 4 * words + len(payload), 1, fragment, 64, protocol, 0
+            )
             payload = b"\x08\x00" + head + source + bytes((192, 0, 2, 9)) + bytes(4 * words - 20) + payload
         elif kind == "ipv6":
-            payload = b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, len(payload), protocol, 64) + draw.randbytes(32) + payload
+            payload = (
+                b"\x86\xdd"
+                + struct.pack(">IHBB", 6 << 28, len(payload), protocol, 64)
+                + draw.randbytes(32)
+                + payload
+            )
         else:
             payload = b"\x08\x06" + payload
         frame = bytearray(bytes((2, 0, 0, 0, 0, draw.randrange(8))) + draw.randbytes(6) + tags + payload)
@@ -74,7 +82,9 @@ def prepared(name: str) -> ebpf.Object:
         return source
     assert [m.content for m in source.maps if m.name == ".rodata"] == [struct.pack("<QQ", 1_000_000, 10)]
     lasting = struct.pack("<QQ", 1 << 62, 10)
-    return replace(source, maps=tuple(m._replace(content=lasting) if m.name == ".rodata" else m for m in source.maps))
+    return replace(
+        source, maps=tuple(m._replace(content=lasting) if m.name == ".rodata" else m for m in source.maps)
+    )
 
 
 ENTRIES = {("parse", "blocked_ports"): {80: 1}, ("redirect_map", "ports"): {1: 1, 3: 1}}
@@ -105,7 +115,7 @@ def test_samples(name: str, cpu: int) -> None:
         for key, value in ENTRIES.get((name, spec.name), {}).items():
             ours.maps[spec.name][key] = value
             theirs[key] = value.to_bytes(spec.value_bytes, "little")
-    theirs = kernel.Program.of(source.programs[which], maps)
+    theirs = kernel.Program(source.programs[which].slots, maps, 1 << 20, source.license)
     verdicts = Counter()
     for frame in frames(1, 400):
         result = ours.run(frame, cpu=cpu)
@@ -114,7 +124,9 @@ def test_samples(name: str, cpu: int) -> None:
         verdicts[result.verdict.name] += 1
     for here, there in contents(name, ours, maps):
         assert here == there
-    assert len(verdicts) == {"parse": 2, "encapsulate": 2, "rate": 2, "redirect_map": 2}.get(name, 1), verdicts
+    assert len(verdicts) == {"parse": 2, "encapsulate": 2, "rate": 2, "redirect_map": 2}.get(name, 1), (
+        verdicts
+    )
     for closing in (theirs, *maps):
         closing.close()
 
@@ -223,10 +235,17 @@ def test_a_mistaken_operation_is_caught(accepted: list[Sample], kind: int, wrong
     """Control: programs in which one operation is replaced by a related one throughout."""
 
     def mistake(i: Instruction) -> Instruction:
-        hit = i.kind == kind and i.opcode & 0xF0 == right and i.dst in (0, 4, 9) and not (kind == isa.JMP and not i.src)
+        hit = (
+            i.kind == kind
+            and i.opcode & 0xF0 == right
+            and i.dst in (0, 4, 9)
+            and not (kind == isa.JMP and not i.src)
+        )
         return i._replace(opcode=i.opcode & 0x0F | wrong) if hit and not i.off * (kind in (4, 7)) else i
 
-    assert any(outcome([mistake(i) for i in slots], frame) != expected for slots, frame, expected in accepted[:2000])
+    assert any(
+        outcome([mistake(i) for i in slots], frame) != expected for slots, frame, expected in accepted[:2000]
+    )
 
 
 @pytest.mark.parametrize("wrong", ["sign", "size", "fetch", "order", "width"])
@@ -245,4 +264,6 @@ def test_a_mistaken_access_is_caught(accepted: list[Sample], wrong: str) -> None
             return i._replace(opcode=isa.STX | isa.ATOMIC)
         return i
 
-    assert any(outcome([mistake(i) for i in slots], frame) != expected for slots, frame, expected in accepted[:2000])
+    assert any(
+        outcome([mistake(i) for i in slots], frame) != expected for slots, frame, expected in accepted[:2000]
+    )

@@ -83,9 +83,10 @@ cdef int32_t map_find(const map_t* m, const uint8_t* key, int32_t cpu) noexcept 
     memcpy(&index, key, 4)
     if index >= <uint32_t>m.max_entries:
         return -1
+    slot = <int32_t>index
     if m.kind == MAP_PERCPU_ARRAY:
-        return cpu * m.max_entries + <int32_t>index
-    return <int32_t>index
+        slot += cpu * m.max_entries
+    return slot if slot < m.slots else -1       # a CPU that the map was not made for
 
 
 cdef void map_unlink(map_t* m, int32_t slot) noexcept nogil:

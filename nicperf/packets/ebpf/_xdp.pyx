@@ -6,7 +6,8 @@ from libc.string cimport memcpy
 from nicperf.engine._random cimport random_init
 from nicperf.packets.ebpf._interpreter cimport interpreter_run
 from nicperf.packets.ebpf._machine cimport (
-    CONTEXT, FIRST_MAP, FRAMES, HANDLES, PACKET, PACKET_AT, STACK, STACK_AT, STACK_BYTES, ZERO, insn_t, machine_open_frame, machine_t, xdp_buff_t, xdp_md_t,
+    CONTEXT, FIRST_MAP, FRAMES, HANDLES, PACKET, PACKET_AT, STACK, STACK_AT, STACK_BYTES, ZERO, insn_t, machine_open_frame,
+    xdp_buff_t, xdp_md_t,
 )
 from nicperf.packets.ebpf._maps cimport (
     MAP_PERCPU_ARRAY, map_copy, map_delete, map_find, map_init, map_release, map_t, map_update, map_value, region_t,

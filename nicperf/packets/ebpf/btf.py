@@ -47,7 +47,9 @@ class Btf:
             self.names = section[header + name_at :][:name_bytes]
             self.types = [Type(0, "void", 0, ()), *self._types(section[header + type_at :][:type_bytes])]
         except (struct.error, ValueError):
-            raise DataError("the section .BTF is damaged", place=place, cure="compile the object again") from None
+            raise DataError(
+                "the section .BTF is damaged", place=place, cure="compile the object again"
+            ) from None
 
     def maps(self) -> dict[str, dict[str, int]]:
         """Attributes of each variable in the section ``.maps``: numbers, and for `key` and `value` their sizes in bytes."""
@@ -109,4 +111,3 @@ class Btf:
         if found.kind == ARRAY:
             return self.size(found.trailer[0]) * found.trailer[2]
         return found.size_or_type
-

@@ -42,7 +42,7 @@ def decode(slots: list[Instruction], maps: int, place: str) -> tuple[np.ndarray,
         An instruction that does not exist or is not for XDP, a register or map that does not exist, a jump that leaves the
         program, a program whose end is neither exit nor jump.
     """
-    slot_of = [n for n, i in enumerate(slots) if i.opcode or (n and slots[n - 1].opcode != isa.LOAD_64)]
+    slot_of = [n for n, i in enumerate(slots) if i.opcode or n == 0 or slots[n - 1].opcode != isa.LOAD_64]
     position = {slot: n for n, slot in enumerate(slot_of)}
     rows: list[Decoded] = []
     for n, slot in enumerate(slot_of):
@@ -133,7 +133,7 @@ def _arithmetic(i: Instruction) -> tuple[Op, int, int, int, int]:
         name = _SIGNED.get((name, i.off))
         if name is None:
             raise LookupError("unknown instruction")
-    if name == "NEG" and i[2:] != (0, 0, 0) or i.has_register and (i.imm or name == "NEG"):
+    if (name == "NEG" and i[2:] != (0, 0, 0)) or (i.has_register and (i.imm or name == "NEG")):
         raise LookupError("unknown instruction")
     src = i.src if i.has_register else NO_REGISTER
     return Op[f"{name}{bits}"], i.dst, src, 0, i.imm
@@ -160,7 +160,9 @@ def _jump(i: Instruction) -> tuple[Op, int, int, int, int]:
 def _memory(i: Instruction) -> tuple[Op, int, int, int, int]:
     mode, n_bytes = i.opcode & 0xE0, isa.SIZE[i.opcode & 0x18]
     acquire = i.kind == isa.STX and mode == isa.ATOMIC and i.imm == isa.LOAD_ACQUIRE
-    if acquire or (i.kind == isa.LDX and mode in (isa.MEM, isa.MEMSX) and not (mode == isa.MEMSX and n_bytes == 8)):
+    if acquire or (
+        i.kind == isa.LDX and mode in (isa.MEM, isa.MEMSX) and not (mode == isa.MEMSX and n_bytes == 8)
+    ):
         _writes(i, i.dst)
         name = "LDSX" if mode == isa.MEMSX else "LDX"
         return Op[f"{name}{8 * n_bytes}"], i.dst, i.src, 0, i.off
@@ -168,7 +170,12 @@ def _memory(i: Instruction) -> tuple[Op, int, int, int, int]:
         return Op[f"STX{8 * n_bytes}"], i.dst, NO_REGISTER, i.off, i.imm
     if i.kind == isa.STX and (mode == isa.MEM or (mode == isa.ATOMIC and i.imm == isa.STORE_RELEASE)):
         return Op[f"STX{8 * n_bytes}"], i.dst, i.src, i.off, 0
-    if i.kind == isa.STX and mode == isa.ATOMIC and n_bytes >= 4 and (i.imm in isa.ATOMICS or i.imm in isa.FETCHED):
+    if (
+        i.kind == isa.STX
+        and mode == isa.ATOMIC
+        and n_bytes >= 4
+        and (i.imm in isa.ATOMICS or i.imm in isa.FETCHED)
+    ):
         if i.imm & isa.FETCH and i.imm != 0xF1:
             _writes(i, i.src)
         return Op[f"ATOMIC{8 * n_bytes}"], i.dst, i.src, i.off, i.imm

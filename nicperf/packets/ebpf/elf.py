@@ -9,7 +9,7 @@ Source: Linux, Documentation/bpf/llvm_reloc.rst; libbpf for the names of section
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from io import BytesIO
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -49,6 +49,7 @@ def checked(spec: MapSpec, place: str) -> MapSpec:
     DataError
         Names the field and what it may be.
     """
+
     def refuse(problem: str, name: str, value: int) -> None:
         raise DataError(problem, place=place, field=f"{spec.name}.{name}", value=value)
 
@@ -100,8 +101,6 @@ class Object:
     place : str
         File name, for errors.
     programs : dict of str to Linked
-    sections : dict of str to str
-        Section of each program.
     maps : tuple of MapSpec
         In the order in which the programs' instructions name them.
     license : str
@@ -111,7 +110,6 @@ class Object:
     programs: dict[str, Linked]
     maps: tuple[MapSpec, ...]
     license: str = ""
-    sections: dict[str, str] = field(default_factory=dict)
 
 
 def read(content: bytes, place: str) -> Object:
@@ -143,15 +141,17 @@ def read(content: bytes, place: str) -> Object:
             )
         return _Reader(elf, place).object()
     except (ELFError, struct.error) as error:
-        raise DataError(f"is no ELF object ({error})", place=place, cure="clang -O2 -g -target bpf -c") from None
+        raise DataError(
+            f"is no ELF object ({error})", place=place, cure="clang -O2 -g -target bpf -c"
+        ) from None
 
 
 class _Reader:
     def __init__(self, elf: ELFFile, place: str) -> None:
         self.place = place
-        self.sections = list(elf.iter_sections())
+        self.sections: list[Any] = list(elf.iter_sections())
         self.index = {section.name: n for n, section in enumerate(self.sections)}
-        table = elf.get_section_by_name(".symtab")
+        table: Any = elf.get_section_by_name(".symtab")
         if table is None:
             raise DataError("has no symbols", place=place, cure="do not strip the object (strip -g is fine)")
         self.symbols = list(table.iter_symbols())
@@ -160,27 +160,37 @@ class _Reader:
             for section in self.sections
             if section["sh_type"] == "SHT_REL"
         }
-        self.code = {n: split(s.data()) for n, s in enumerate(self.sections) if s["sh_flags"] & EXECUTABLE and s["sh_size"]}
+        self.code = {
+            n: split(s.data())
+            for n, s in enumerate(self.sections)
+            if s["sh_flags"] & EXECUTABLE and s["sh_size"]
+        }
         self.functions = {
             (symbol["st_shndx"], symbol["st_value"] // 8): (symbol.name, symbol["st_size"] // 8)
             for symbol in self.symbols
             if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] in self.code
         }
         self.maps: list[MapSpec] = []
-        self.map_at: dict[tuple[int, int], int] = {}  # (section, offset) to position; offset -1 for global data
+        # From section and offset to a map's position; the offset is -1 for global data.
+        self.map_at: dict[tuple[int, int], int] = {}
         self._find_maps()
         if ".BTF.ext" in self.index:
             header = struct.unpack_from("<8I", self.sections[self.index[".BTF.ext"]].data())
-            if header[1] >= 32 and header[7]:  # its length tells whether there is a field for the length of CO-RE relocations
+            if (
+                header[1] >= 32 and header[7]
+            ):  # a header of 32 bytes ends with the length of CO-RE relocations
                 raise DataError(
-                    "needs CO-RE relocations", place=place, field="section .BTF.ext", cure="leave out BPF_CORE_READ and the like"
+                    "needs CO-RE relocations",
+                    place=place,
+                    field="section .BTF.ext",
+                    cure="leave out BPF_CORE_READ and the like",
                 )
 
     def object(self) -> Object:
         xdp = {
-            name: (section, slot)
-            for (section, slot), (name, _) in self.functions.items()
-            if self.sections[section].name.startswith("xdp")
+            name: start
+            for start, (name, _) in self.functions.items()
+            if self.sections[start[0]].name.startswith("xdp")
         }
         if not xdp:
             found = sorted({self.sections[n].name for n in self.code})
@@ -195,18 +205,26 @@ class _Reader:
             {name: self._link(*start) for name, start in xdp.items()},
             tuple(self.maps),
             "".join(licenses),
-            {name: self.sections[section].name for name, (section, _) in xdp.items()},
         )
 
     # Maps ------------------------------------------------------------------------------------------
 
     def _find_maps(self) -> None:
         if "maps" in self.index:
-            raise DataError("old map definitions", place=self.place, field="section maps", cure="use a BTF map in .maps")
+            raise DataError(
+                "old map definitions", place=self.place, field="section maps", cure="use a BTF map in .maps"
+            )
         if ".maps" in self.index:
             self._find_declared(self.index[".maps"])
         for n, section in enumerate(self.sections):
             if section.name.startswith(DATA) and section["sh_size"]:
+                if n in self.relocations:
+                    raise DataError(
+                        "addresses in global data are not modelled",
+                        place=self.place,
+                        field=f"section {section.name}",
+                        cure="initialise pointers in the program",
+                    )
                 blank = section["sh_type"] == "SHT_NOBITS"
                 content = bytes(section["sh_size"]) if blank else section.data()
                 self.map_at[n, -1] = len(self.maps)
@@ -215,7 +233,9 @@ class _Reader:
 
     def _find_declared(self, where: int) -> None:
         if ".BTF" not in self.index:
-            raise DataError("has maps but no types", place=self.place, field="section .BTF", cure="compile with -g")
+            raise DataError(
+                "has maps but no types", place=self.place, field="section .BTF", cure="compile with -g"
+            )
         declared = Btf(self.sections[self.index[".BTF"]].data(), self.place).maps()
         for symbol in sorted(self.symbols, key=lambda s: s["st_value"]):
             if symbol["st_shndx"] == where and symbol.name in declared:
@@ -232,15 +252,18 @@ class _Reader:
                 value=kind,
                 cure=f"use one of {', '.join(t.name for t in MapType)}",
             )
-        sizes = [attributes.get(key, default) for key, default in (("key_size", 0), ("value_size", 0), ("max_entries", 0))]
-        return checked(MapSpec(name, MapType(kind), *sizes), self.place)
+        key, value, entries = (attributes.get(size, 0) for size in ("key_size", "value_size", "max_entries"))
+        return checked(MapSpec(name, MapType(kind), key, value, entries), self.place)
 
     # Programs --------------------------------------------------------------------------------------
 
     def _link(self, section: int, slot: int) -> Linked:
         """A function and all that it calls, calls and maps resolved."""
         start = {(section, slot): 0}
-        queue, slots, calls, functions = [(section, slot)], [], [], []
+        queue = [(section, slot)]
+        slots: list[Instruction] = []
+        calls: list[tuple[int, tuple[int, int]]] = []
+        functions: list[Function] = []
         for section, slot in queue:
             if (section, slot) not in self.functions:
                 self._refuse(section, slot, "calls what is no function of the object")
@@ -280,7 +303,9 @@ class _Reader:
             position = self.map_at[where, -1]
             return [i._replace(src=isa.MAP_VALUE, imm=position), Instruction(0, imm=offset)]
         if (where, offset) not in self.map_at:
-            self._refuse(section, at, f"names {symbol.name or self.sections[where].name}, neither a map nor data")
+            self._refuse(
+                section, at, f"names {symbol.name or self.sections[where].name}, neither a map nor data"
+            )
         return [i._replace(src=isa.MAP, imm=self.map_at[where, offset]), Instruction(0)]
 
     def _symbol(self, section: int, at: int, relocation: Any) -> Any:

@@ -52,7 +52,16 @@ FETCH = 0x01
 LOAD_ACQUIRE, STORE_RELEASE = 0x100, 0x110
 FETCHED = {0x01: "add", 0x41: "or", 0x51: "and", 0xA1: "xor"}
 
-_SIGNS = {"ADD": "+=", "SUB": "-=", "MUL": "*=", "DIV": "/=", "OR": "|=", "AND": "&=", "LSH": "<<=", "RSH": ">>="}
+_SIGNS = {
+    "ADD": "+=",
+    "SUB": "-=",
+    "MUL": "*=",
+    "DIV": "/=",
+    "OR": "|=",
+    "AND": "&=",
+    "LSH": "<<=",
+    "RSH": ">>=",
+}
 _SIGNS |= {"MOD": "%=", "XOR": "^=", "MOV": "=", "ARSH": "s>>="}
 _TESTS = {"JEQ": "==", "JGT": ">", "JGE": ">=", "JSET": "&", "JNE": "!=", "JSGT": "s>", "JSGE": "s>="}
 _TESTS |= {"JLT": "<", "JLE": "<=", "JSLT": "s<", "JSLE": "s<="}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -87,7 +88,9 @@ class Map:
     sequence of one for each CPU.
     """
 
-    def __init__(self, core: _xdp.XdpProgram, position: int, spec: MapSpec, cpus: int, programs: Sequence[str]) -> None:
+    def __init__(
+        self, core: _xdp.XdpProgram, position: int, spec: MapSpec, cpus: int, programs: Sequence[str]
+    ) -> None:
         self.spec = spec
         self._core, self._position, self._cpus, self._programs = core, position, cpus, programs
 
@@ -114,12 +117,14 @@ class Map:
 
     def __setitem__(self, key: int | bytes, value: int | bytes | str | Iterable[int | bytes]) -> None:
         """Store a value; that of a map of programs is a program's name."""
-        if self.spec.type == MapType.PROG_ARRAY and isinstance(value, str):
+        if isinstance(value, str):
             if value not in self._programs:
-                raise ScenarioError("no such program", field=self.spec.name, value=value, cure=closest(value, self._programs))
+                raise ScenarioError(
+                    "no such program", field=self.spec.name, value=value, cure=closest(value, self._programs)
+                )
             value = 1 + self._programs.index(value)
-        each = isinstance(value, Iterable) and not isinstance(value, bytes)
-        values = [self._bytes(v, "value") for v in (value if each else [value])]
+        several = [value] if isinstance(value, int | bytes) else list(value)
+        values = [self._bytes(v, "value") for v in several]
         wanted = self._cpus if self.spec.type == MapType.PERCPU_ARRAY else 1
         if len(values) not in (1, wanted):
             raise ScenarioError(f"takes {wanted} values", field=self.spec.name, value=len(values))
@@ -142,7 +147,9 @@ class Map:
         n_bytes = self.spec.key_bytes if what == "key" else self.spec.value_bytes
         if isinstance(item, int):
             if not 0 <= item < 1 << 8 * n_bytes:
-                raise ScenarioError(f"does not fit {n_bytes} bytes", field=f"{self.spec.name} {what}", value=item)
+                raise ScenarioError(
+                    f"does not fit {n_bytes} bytes", field=f"{self.spec.name} {what}", value=item
+                )
             return item.to_bytes(n_bytes, "little")
         if len(item) != n_bytes:
             raise ScenarioError(f"must have {n_bytes} bytes", field=f"{self.spec.name} {what}", value=item)
@@ -168,9 +175,17 @@ class Program:
         Instructions after which a run ends in a fault.
     """
 
-    def __init__(self, source: Object, name: str, *, cpus: int = 1, seed: int = 0, budget: int = BUDGET) -> None:
+    def __init__(
+        self, source: Object, name: str, *, cpus: int = 1, seed: int = 0, budget: int = BUDGET
+    ) -> None:
         if name not in source.programs:
-            raise ScenarioError("no such program", place=source.place, value=name, cure=closest(name, source.programs))
+            raise ScenarioError(
+                "no such program", place=source.place, value=name, cure=closest(name, source.programs)
+            )
+        if sys.byteorder != "little":
+            raise ScenarioError(
+                "programs run on little-endian machines only", field="machine", value=sys.byteorder
+            )
         if cpus < 1 or budget < 1:
             raise ScenarioError("must be at least 1", field="cpus and budget", value=(cpus, budget))
         self.source, self.name, self.cpus = source, name, cpus
@@ -255,14 +270,20 @@ class Program:
         room = buffer_bytes - headroom_bytes - xdp.TAILROOM_BYTES
         if headroom_bytes < 0 or not xdp.SMALLEST_FRAME_BYTES <= len(frame) <= room:
             problem = f"must have {xdp.SMALLEST_FRAME_BYTES} to {room} bytes"
-            raise ScenarioError(problem, field="frame", value=f"{len(frame)} bytes", cure="raise buffer_bytes or pad it")
+            raise ScenarioError(
+                problem, field="frame", value=f"{len(frame)} bytes", cure="raise buffer_bytes or pad it"
+            )
         if not 0 <= cpu < self.cpus:
-            raise ScenarioError(f"must be below {self.cpus}", field="cpu", value=cpu, cure="make the program with cpus=")
+            raise ScenarioError(
+                f"must be below {self.cpus}", field="cpu", value=cpu, cure="make the program with cpus="
+            )
         self.core.set(now_ns, cpu)
         value, data, metadata, instructions, helper_calls = self.core.execute(
             frame, headroom_bytes, buffer_bytes, ingress_ifindex, rx_queue_index, repeat
         )
-        return Result(value, data, metadata, instructions, helper_calls, self.core.redirect_ifindex, self.fault())
+        return Result(
+            value, data, metadata, instructions, helper_calls, self.core.redirect_ifindex, self.fault()
+        )
 
     def fault(self) -> Fault | None:
         """Why the last run ended early."""
@@ -276,7 +297,14 @@ class Program:
         text = disassemble(*linked.slots[slot : slot + 2])
         name = self.source.maps[address & 0xFFFF].name if address >> 32 == _xdp.HANDLE_REGION else ""
         problem = _FAULTS[kind].format(n=n, where=self._where(address), map=name)
-        return Fault(problem, function.name, function.section, function.section_slot + slot - function.slot, text, address)
+        return Fault(
+            problem,
+            function.name,
+            function.section,
+            function.section_slot + slot - function.slot,
+            text,
+            address,
+        )
 
     def _where(self, address: int) -> str:
         """An address in words."""
