@@ -11,7 +11,9 @@ SIZES = {1: 0x10, 2: 0x08, 4: 0x00, 8: 0x18}
 EXIT = Instruction(isa.EXIT)
 
 
-def alu(name: str, dst: int, imm: int = 0, *, src: int | None = None, off: int = 0, bits: int = 64) -> Instruction:
+def alu(
+    name: str, dst: int, imm: int = 0, *, src: int | None = None, off: int = 0, bits: int = 64
+) -> Instruction:
     kind = isa.ALU64 if bits == 64 else isa.ALU
     register = 0 if src is None else 8
     return Instruction(kind | OPERATIONS[name] | register, dst, src or 0, off, imm)
@@ -34,7 +36,9 @@ def map_address(dst: int, position: int = 0) -> list[Instruction]:
     return wide(dst, position, isa.MAP)
 
 
-def jump(name: str, dst: int, imm: int = 0, *, off: int, src: int | None = None, bits: int = 64) -> Instruction:
+def jump(
+    name: str, dst: int, imm: int = 0, *, off: int, src: int | None = None, bits: int = 64
+) -> Instruction:
     kind = isa.JMP if bits == 64 else isa.JMP32
     return Instruction(kind | OPERATIONS[name] | (0 if src is None else 8), dst, src or 0, off, imm)
 
@@ -64,7 +68,9 @@ def call(off: int) -> Instruction:
     return Instruction(isa.CALL, src=isa.SUBPROGRAM, imm=off)
 
 
-def program(*code: Instruction | list[Instruction], maps: tuple[ebpf.MapSpec, ...] = (), **options: int) -> ebpf.Program:
+def program(
+    *code: Instruction | list[Instruction], maps: tuple[ebpf.MapSpec, ...] = (), **options: int
+) -> ebpf.Program:
     slots = [i for part in code for i in ([part] if isinstance(part, Instruction) else part)]
     return ebpf.Program(ebpf.assemble(b"".join(i.pack() for i in slots), maps), "program", **options)
 

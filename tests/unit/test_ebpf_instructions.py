@@ -3,10 +3,26 @@
 import pytest
 
 from nicperf.errors import DataError
+from nicperf.packets import ebpf
 from nicperf.packets.ebpf import instruction as isa
 from nicperf.packets.ebpf.instruction import Instruction, disassemble
 
-from .ebpf_assembler import EXIT, alu, atomic, call, copy, goto, jump, load, mov, number, program, run, store, wide
+from .ebpf_assembler import (
+    EXIT,
+    alu,
+    atomic,
+    call,
+    copy,
+    goto,
+    jump,
+    load,
+    mov,
+    number,
+    program,
+    run,
+    store,
+    wide,
+)
 
 MASK = (1 << 64) - 1
 M32 = (1 << 32) - 1
@@ -220,10 +236,9 @@ ATOMIC = [
 def test_atomics(operation: int, stored: int, fetched: int | None, n_bytes: int) -> None:
     high = 7 << 32
     before = [wide(2, high + 12), store(8, 10, -8, src=2), wide(3, 10), atomic(n_bytes, operation, 10, -8, 3)]
-    if n_bytes == 4:
-        expected = high + stored
-    else:  # the upper half of the operand is zero
-        expected = {0x00: high, 0x40: high, 0xA0: high}.get(operation & ~1, 0) + stored
+    # The upper half of the operand is zero: it clears, or it leaves what is there.
+    kept = high if n_bytes == 4 or operation & 0xF0 in (0x00, 0x40, 0xA0) else 0
+    expected = kept + stored
     assert number(*before, load(8, 0, 10, -8)) == expected
     got = 10 if fetched is None else fetched + (high if n_bytes == 8 else 0)
     assert number(*before, register=3) == got
@@ -232,7 +247,13 @@ def test_atomics(operation: int, stored: int, fetched: int | None, n_bytes: int)
 @pytest.mark.parametrize("n_bytes", [4, 8])
 @pytest.mark.parametrize(("compared", "stored"), [(12, 10), (13, 12)])
 def test_compare_and_exchange(compared: int, stored: int, n_bytes: int) -> None:
-    before = [wide(2, 12), store(8, 10, -8, src=2), mov(0, compared), mov(3, 10), atomic(n_bytes, 0xF1, 10, -8, 3)]
+    before = [
+        wide(2, 12),
+        store(8, 10, -8, src=2),
+        mov(0, compared),
+        mov(3, 10),
+        atomic(n_bytes, 0xF1, 10, -8, 3),
+    ]
     assert number(*before, load(8, 4, 10, -8), register=4) == stored
     assert number(*before) == 12
 
@@ -294,7 +315,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("slots", "problem"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
+@pytest.mark.parametrize(
+    ("slots", "problem"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED]
+)
 def test_what_is_no_program(slots: list[Instruction], problem: str) -> None:
     with pytest.raises(DataError, match=problem):
         program(*slots)
@@ -302,8 +325,6 @@ def test_what_is_no_program(slots: list[Instruction], problem: str) -> None:
 
 @pytest.mark.parametrize("code", [b"", bytes(7)])
 def test_code_comes_in_slots(code: bytes) -> None:
-    from nicperf.packets import ebpf
-
     with pytest.raises(DataError, match="slots of eight bytes"):
         ebpf.assemble(code)
 

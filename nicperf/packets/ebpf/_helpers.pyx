@@ -115,7 +115,7 @@ cdef uint64_t helpers_redirect_map(machine_t* m, const uint64_t* r, int32_t pc) 
         return 0
     if r[3] > FALLBACK_MASK:
         if t.kind == MAP_DEVMAP and r[3] & BROADCAST_FLAGS:
-            machine_fail(m, BROADCAST, pc, r[3], which)
+            machine_fail(m, BROADCAST, pc, r[1], which)
         return XDP_ABORTED
     if index < <uint32_t>t.max_entries:
         memcpy(&target, map_value(t, <int32_t>index), 4)
