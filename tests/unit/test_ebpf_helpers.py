@@ -1,7 +1,9 @@
 """Maps, helpers and faults, called by programs written by hand."""
 
+import random
 import re
 import threading
+from collections import Counter
 
 import pytest
 
@@ -434,3 +436,58 @@ def test_options_are_checked() -> None:
 def test_verdicts(value: int, verdict: str) -> None:
     result = run(mov(0, value), EXIT)
     assert (result.value, result.verdict.name) == (value, verdict)
+
+
+def test_nothing_a_program_does_harms_the_process() -> None:
+    """Any instructions over any addresses end in a verdict or in a fault; the checked build watches."""
+    draw = random.Random(5)
+    bases = [0, 1 << 16, 1 << 32, *(n << 32 for n in range(2, 16)), (2 << 32) + 4096, 0x7FFF << 32, -1]
+    numbers = [0, 1, 2, 4, 8, 255, -1, 1 << 31, MASK]
+    kinds = (ARRAY, HASH, PER_CPU, PORTS, JUMPS)
+    ended = Counter()
+    for _ in range(1500):
+        code = []
+        for register in range(1, 10):
+            if draw.random() < 0.6:
+                code += wide(
+                    register, draw.choice(bases) + draw.choice((0, 256, 300, draw.randrange(-9, 600)))
+                )
+            elif draw.random() < 0.5:
+                code += wide(register, draw.choice(numbers))
+            else:
+                code += map_address(register, draw.randrange(len(kinds)))
+        for _ in range(15):
+            a, b, size, off = (
+                draw.randrange(10),
+                draw.randrange(10),
+                draw.choice((1, 2, 4, 8)),
+                draw.randrange(-20, 20),
+            )
+            code.append(
+                draw.choice(
+                    (
+                        load(size, a, b, off),
+                        store(size, a, off, src=b),
+                        atomic(max(size, 4), draw.choice((0, 0x01, 0xE1, 0xF1)), a, off, b),
+                        alu(draw.choice(("ADD", "SUB", "MUL", "MOV", "DIV", "ARSH")), a, src=b),
+                        alu("MOV", draw.randrange(1, 6), src=a),
+                        helper(
+                            draw.choice(
+                                (LOOKUP, UPDATE, DELETE, CSUM, HEAD, META, TAIL, REDIRECT_MAP, TAIL_CALL)
+                            )
+                        ),
+                    )
+                )
+            )
+        # Without faults on the way more of it runs: each access that fails is taken out.
+        while True:
+            p = program(*code, EXIT, maps=kinds, cpus=2, budget=1000)
+            fault = p.run(draw.randbytes(60)).fault
+            if fault is None or fault.pc >= len(code):
+                break
+            ended[fault.problem.split()[0]] += 1
+            code[fault.pc] = alu("MOV", 0, 0)
+        ended["fine"] += fault is None
+    assert (
+        ended["fine"] > 1000 and ended["reads"] > 1000 and ended["writes"] > 1000 and ended["names"] > 1000
+    ), ended

@@ -295,7 +295,7 @@ class Program:
         slot = self._slots[which][pc - self._entries[which]]
         function = linked.function(slot)
         text = disassemble(*linked.slots[slot : slot + 2])
-        name = self.source.maps[address & 0xFFFF].name if address >> 32 == _xdp.HANDLE_REGION else ""
+        name = self.source.maps[n].name if n in range(len(self.source.maps)) else ""
         problem = _FAULTS[kind].format(n=n, where=self._where(address), map=name)
         return Fault(
             problem,
