@@ -123,7 +123,7 @@ cdef class XdpProgram:
             for _n in range(repeat):
                 frame.data = frame.data_meta = headroom_bytes
                 frame.data_end = headroom_bytes + <int32_t>content.shape[0]
-                value = interpreter_run(&self.m, &frame)
+                value = self.run(&frame)
                 instructions += self.m.instructions
                 helper_calls += self.m.helper_calls
         whole = np.asarray(buffer)[frame.data_meta:frame.data_end].tobytes()
