@@ -74,7 +74,7 @@ class Generator:
             self.anywhere,
             self.context,
             self.lookup,
-            self.update,
+            *[self.update] * 4,
             self.checksum,
             self.adjust,
             self.call,

@@ -155,6 +155,13 @@ def test_room_around_the_frame(helper: int, delta: int) -> None:
     assert (ours[0], len(ours[1])) == (theirs[0], len(theirs[1]))
 
 
+@pytest.mark.parametrize("delta", [-184, -185])
+def test_room_before_metadata(delta: int) -> None:
+    move = [copy(1, 6), mov(2, delta), Instruction(isa.CALL, imm=44), EXIT]
+    ours, theirs = both([copy(6, 1), mov(2, -32), Instruction(isa.CALL, imm=54), *move], bytes(64))
+    assert (ours[0], len(ours[1])) == (theirs[0], len(theirs[1]))
+
+
 DIVISORS = (0, 1, -1, 2, -2, 3, 1 << 31, -(1 << 31), (1 << 32) - 1, 1 << 63, (1 << 63) - 1)
 
 

@@ -315,6 +315,14 @@ def test_room(number: int, delta: int, value: int, length: int) -> None:
     assert (result.value, len(result.metadata) + len(result.frame)) == (value, length)
 
 
+@pytest.mark.parametrize(("delta", "value"), [(-184, 0), (-185, -EINVAL)])
+def test_metadata_needs_room_too(delta: int, value: int) -> None:
+    assert (
+        run(copy(6, 1), mov(2, -32), helper(META), copy(1, 6), mov(2, delta), helper(HEAD), EXIT).value
+        == value
+    )
+
+
 def test_new_tail_is_zero() -> None:
     frame = bytes(range(64))
     shrink_and_grow = [mov(2, -20), helper(TAIL), copy(1, 6), mov(2, 30), helper(TAIL), EXIT]
