@@ -38,10 +38,19 @@ def why_not() -> str | None:
     """Why the kernel cannot be asked, None if it can."""
     if CALL_NUMBER is None:
         return f"the number of the bpf system call on {platform.machine()} is not known here"
-    try:
-        os.close(Program([isa.Instruction(0xB7, imm=2), isa.Instruction(isa.EXIT)]).fd)
-    except OSError as error:
-        return f"the kernel loads no eBPF program: {error.strerror} (it takes root)"
+    end = [isa.Instruction(0xB7, imm=2), isa.Instruction(isa.EXIT)]
+    newest = isa.Instruction(isa.STX | isa.ATOMIC | 0x18, 0, 10, -8, isa.LOAD_ACQUIRE)
+    for slots, cause in (
+        (end, "the kernel loads no eBPF program (it takes root)"),
+        (
+            [isa.Instruction(0x7A, 10, 0, -8), newest, *end],
+            "the kernel knows no load-acquire (it takes Linux 6.15)",
+        ),
+    ):
+        try:
+            os.close(Program(slots).fd)
+        except OSError as error:
+            return f"{cause}: {error.strerror}"
     return None
 
 

@@ -215,8 +215,8 @@ class Generator:
         if imm == 0xF1 and self.random.random() < 0.5:  # let it compare equal
             code.insert(0, load(n_bytes, 0, base, off))
         if base == STACK and imm & isa.FETCH:
-            # Linux 6.18 forgets that the fetched number depends on the stack, and then takes branches on it for decided that
-            # are not: through a map's value it is any number to the verifier.
+            # Kernels without commit 179ee84a8911 (April 2026) forget that the fetched number depends on the stack, and take
+            # branches on it for decided that are not. Through a map's value it is any number to the verifier.
             got = 0 if imm == 0xF1 else code[-1].src
             code += [store(8, VALUE, got, 0), load(8, got, VALUE, 0)]
         return code

@@ -231,7 +231,7 @@ def test_time_cpu_and_random_numbers() -> None:
     for_time = [load(4, 6, 1, 0), helper(TIME), store(8, 6, 0, src=0), helper(CPU), EXIT]
     result = program(*for_time, cpus=6).run(bytes(64), now_ns=123_456_789_012, cpu=5)
     assert (int.from_bytes(result.frame[:8], "little"), result.value) == (123_456_789_012, 5)
-    assert (result.instructions, result.helper_calls) == (5, 2)
+    assert (result.instructions, result.helper_calls, result.map_calls) == (5, 2, 0)
     draw = [program(helper(RANDOM), EXIT, seed=seed) for seed in (1, 1, 2)]
     numbers = [[p.run(bytes(64)).value for _ in range(100)] for p in draw]
     assert numbers[0] == numbers[1] != numbers[2]

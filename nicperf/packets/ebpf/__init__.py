@@ -3,6 +3,10 @@
 `sample` and `Program` run a program; `load` reads what clang compiled, `assemble` takes bare instructions. The verdicts stand in
 `nicperf.tables.xdp`.
 
+Not modelled: the verifier (what it would refuse ends in a fault, or runs), helpers beyond maps, time, random numbers, CPU,
+checksums, room around the frame, redirection and tail calls; kernel functions, callbacks, CO-RE, maps of other kinds; frames in
+several fragments; broadcasts; the limit of 512 bytes of stack over all nested calls.
+
 Source: RFC 9669 for the instructions, linux/bpf.h for helpers, maps and context.
 """
 

@@ -81,6 +81,7 @@ cdef uint64_t helpers_map(machine_t* m, const uint64_t* r, int64_t helper, int32
     cdef map_t* t
     cdef uint8_t* key
     cdef uint8_t* value
+    m.map_calls += 1
     if which < 0:
         return 0
     t = &m.map[which]
@@ -107,6 +108,7 @@ cdef uint64_t helpers_redirect_map(machine_t* m, const uint64_t* r, int32_t pc) 
     cdef int32_t which = helpers_map_of(m, r[1], pc)
     cdef uint32_t index = <uint32_t>r[2], target = 0
     cdef map_t* t
+    m.map_calls += 1
     if which < 0:
         return 0
     t = &m.map[which]

@@ -59,6 +59,7 @@ cdef int32_t interpreter_run(machine_t* m, xdp_buff_t* frame) noexcept nogil:
     cdef uint32_t quarter
 
     m.helper_calls = 0
+    m.map_calls = 0
     m.redirect_ifindex = 0
     m.fault.kind = NO_FAULT
     m.context.ingress_ifindex = frame.ingress_ifindex

@@ -57,6 +57,7 @@ cdef struct machine_t:
     # A run leaves these.
     uint32_t redirect_ifindex           # 0 where the program named none
     int64_t instructions, helper_calls
+    int64_t map_calls                   # those helpers that look a key up, update or delete it
     fault_t fault
 
 

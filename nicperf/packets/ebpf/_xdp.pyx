@@ -106,13 +106,13 @@ cdef class XdpProgram:
         value : int
             What the last run returned.
         data, metadata : bytes
-        instructions, helper_calls : int
+        instructions, helper_calls, map_calls : int
             Of all runs.
         """
         cdef uint8_t[::1] buffer = np.zeros(frame_bytes, dtype=np.uint8)
         cdef xdp_buff_t frame
         cdef int32_t value = 0
-        cdef int64_t instructions = 0, helper_calls = 0, _n
+        cdef int64_t instructions = 0, helper_calls = 0, map_calls = 0, _n
         if content.shape[0] > 0:
             buffer[headroom_bytes:headroom_bytes + content.shape[0]] = content
         frame.hard_start = &buffer[0]
@@ -126,9 +126,10 @@ cdef class XdpProgram:
                 value = self.run(&frame)
                 instructions += self.m.instructions
                 helper_calls += self.m.helper_calls
+                map_calls += self.m.map_calls
         whole = np.asarray(buffer)[frame.data_meta:frame.data_end].tobytes()
         metadata_bytes = frame.data - frame.data_meta
-        return value, whole[metadata_bytes:], whole[:metadata_bytes], instructions, helper_calls
+        return value, whole[metadata_bytes:], whole[:metadata_bytes], instructions, helper_calls, map_calls
 
     @property
     def redirect_ifindex(self):

@@ -82,11 +82,6 @@ class Linked(NamedTuple):
     slots: list[Instruction]
     functions: list[Function]
 
-    @property
-    def code(self) -> bytes:
-        """The instructions as bytes."""
-        return b"".join(slot.pack() for slot in self.slots)
-
     def function(self, slot: int) -> Function:
         """The function that a slot belongs to."""
         return max((f for f in self.functions if f.slot <= slot), key=lambda f: f.slot)

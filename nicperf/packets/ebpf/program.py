@@ -61,7 +61,9 @@ class Result(NamedTuple):
         What the program returned; 0 after a fault.
     frame, metadata : bytes
         From data to data_end, and from data_meta to data.
-    instructions, helper_calls : int
+    instructions : int
+    helper_calls, map_calls : int
+        All calls of helpers, and those among them that go to a map.
     redirect_ifindex : int
         Target that the program named, 0 for none.
     fault : Fault or None
@@ -72,6 +74,7 @@ class Result(NamedTuple):
     metadata: bytes
     instructions: int
     helper_calls: int
+    map_calls: int
     redirect_ifindex: int
     fault: Fault | None
 
@@ -159,7 +162,7 @@ class Map:
 class Program:
     """One XDP program with maps of its own.
 
-    Two programs share nothing, so each may run in its own thread. The simulator calls `core` without the GIL.
+    Two programs share nothing, so each may run in a thread of its own, one at a time. The simulator calls `core` without the GIL.
 
     Parameters
     ----------
@@ -278,12 +281,11 @@ class Program:
                 f"must be below {self.cpus}", field="cpu", value=cpu, cure="make the program with cpus="
             )
         self.core.set(now_ns, cpu)
-        value, data, metadata, instructions, helper_calls = self.core.execute(
+        value, data, metadata, instructions, helper_calls, map_calls = self.core.execute(
             frame, headroom_bytes, buffer_bytes, ingress_ifindex, rx_queue_index, repeat
         )
-        return Result(
-            value, data, metadata, instructions, helper_calls, self.core.redirect_ifindex, self.fault()
-        )
+        counts = instructions, helper_calls, map_calls, self.core.redirect_ifindex
+        return Result(value, data, metadata, *counts, self.fault())
 
     def fault(self) -> Fault | None:
         """Why the last run ended early."""
