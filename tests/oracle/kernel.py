@@ -115,7 +115,8 @@ class Program:
         try:
             self.fd, _ = bpf(PROG_LOAD, struct.pack("<IIQQIIQ", *head, *tail).ljust(128, b"\0"))
         except OSError as error:
-            raise OSError(error.errno, f"{error.strerror}: {log.value.decode()[-800:]}") from None
+            words = log.value.decode()[-800:]
+            raise OSError(error.errno, f"{error.strerror}: {words}" if words else error.strerror) from None
 
     def run(self, frame: bytes) -> tuple[int, bytes]:
         """Returned value, and the bytes from data_meta to data_end."""

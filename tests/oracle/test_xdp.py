@@ -162,6 +162,33 @@ def test_room_before_metadata(delta: int) -> None:
     assert (ours[0], len(ours[1])) == (theirs[0], len(theirs[1]))
 
 
+def test_tail_calls() -> None:
+    """A program that counts in the frame and calls itself, until the kernel has enough."""
+    spec = ebpf.MapSpec("jumps", MapType.PROG_ARRAY, 4, 4, 2)
+    count = [
+        load(4, 7, 6, 0),
+        load(4, 3, 6, 4),
+        copy(2, 7),
+        Instruction(0x07, 2, imm=8),
+        Instruction(0x2D, 2, 3, 8),
+    ]
+    count += [load(8, 2, 7, 0), Instruction(0x07, 2, imm=1), store(8, 7, 2, 0)]
+    again = [copy(1, 6), *wide(2, 0, isa.MAP), mov(3, 1), Instruction(isa.CALL, imm=12)]
+    slots = [copy(6, 1), *count, *again, mov(0, 2), EXIT]
+    jumps = kernel.Map(spec)
+    theirs = kernel.Program(slots, [jumps], 1 << 16)
+    ours = ebpf.Program(ebpf.assemble(b"".join(i.pack() for i in slots), [spec]), "program")
+    for here, there in ((None, None), ("program", theirs.fd.to_bytes(4, "little"))):
+        if here is not None and there is not None:
+            ours.maps["jumps"][1] = here
+            jumps[1] = there
+        result = ours.run(bytes(64))
+        assert (result.value, result.frame) == theirs.run(bytes(64))
+    jumps.pop(1)
+    theirs.close()
+    jumps.close()
+
+
 DIVISORS = (0, 1, -1, 2, -2, 3, 1 << 31, -(1 << 31), (1 << 32) - 1, 1 << 63, (1 << 63) - 1)
 
 
