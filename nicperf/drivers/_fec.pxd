@@ -67,7 +67,8 @@ cdef class FecHost(Host):
     # rings, in host memory
     cdef fec_descriptor_t* tx_ring
     cdef fec_descriptor_t* rx_ring
-    cdef int32_t* tx_frame              # the frame of each transmit descriptor, and the received page it is sent from or -1
+    cdef int32_t* tx_frame              # the frame of each transmit descriptor; -1, or 2 x the received page it is sent from,
+                                        # + 1 if an sk_buff holds that
     cdef int32_t* tx_page
     cdef int32_t* rx_frame              # the frame that each receive buffer holds, and the page of the buffer
     cdef int32_t* rx_page

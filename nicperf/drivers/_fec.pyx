@@ -394,8 +394,18 @@ cdef class FecHost(Host):
         if self.p.pause and self.rx_fifo_bytes > self.p.pause_above_bytes and not self.peer.paused:
             self.pausing = True
             self.device_stats.pauses += 1
-            self.peer.pause(PAUSE_BYTE_TIMES * self.p.byte_ps)
+            self.peer.pause()
         self.dma_rx_start()
+
+    cdef void pause(self) noexcept nogil:
+        """The peer asks for silence; unless it takes that back before, the request ends by itself."""
+        self.paused = True
+        queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.p.byte_ps)
+
+    cdef void resume(self) noexcept nogil:
+        self.paused = False
+        queue_clear(self.q, self.base + EVENT_PAUSE)
+        self.wire_start()
 
     @final
     cdef void dma_rx_start(self) noexcept nogil:
@@ -528,8 +538,11 @@ cdef class FecHost(Host):
         self.serve_tx = self.tx_done
         for i in range(self.serve_tx):
             dma_call(&self.mapping, DMA_UNMAP, 0, self.tx_ring[at].length, DMA_TO_DEVICE, False)
-            if self.tx_page[at] >= 0:
-                self.free_skb(self.tx_page[at], SOFT_IRQ)
+            if self.tx_page[at] >= 0:       # sent from where it was received: by skb-mode XDP or by native
+                if self.tx_page[at] & 1:
+                    self.free_skb(self.tx_page[at] >> 1, SOFT_IRQ)
+                else:
+                    page_pool_put(&self.pool, self.tx_page[at] >> 1, PAGE_POOL_ALL, True)
             at = ring_next(at, self.p.tx_ring)
         if self.serve_tx:
             self.charge_dma(SOFT_IRQ, OP_DMA_MAP, self.serve_tx)
@@ -696,7 +709,7 @@ cdef class FecHost(Host):
         p.kind = UDP_FRAGMENT
         p.length_bytes = length_bytes
         p.last = True
-        self.attach = page
+        self.attach = page << 1
         self.xmit(&p)
 
     # received data above the driver ----------------------------------------------------------------------------------
@@ -792,5 +805,5 @@ cdef class UdpDiscard(Socket):
             fec.device_stats.udp_no_ports += 1
         elif page >= 0:                     # XDP_TX: the buffer is freed when it has been sent
             fec.first_page[h.soft_frame] = fec.last_page[h.soft_frame] = -1
-            fec.attach = page
+            fec.attach = page << 1 | 1
             h.xmit(&self.out)

@@ -86,6 +86,7 @@ cdef class Host:
     cdef server_t process_cpu           # of the process, if it does not share the one that takes the interrupts
     cdef server_t* serves[CONTEXTS]     # the CPU of each context
     cdef server_t dma
+    cdef bint paused                    # the peer has asked for silence (802.3x)
     cdef ledger_t ledger
     cdef random_t random
     cdef costs_t cost
@@ -138,6 +139,8 @@ cdef class Host:
     cdef void xmit_charge(self, int32_t context, const packet_t* p) noexcept nogil
     cdef void xmit(self, packet_t* p) noexcept nogil
     cdef void arrive(self, int32_t frame) noexcept nogil
+    cdef void pause(self) noexcept nogil
+    cdef void resume(self) noexcept nogil
     cdef void merged(self, int32_t into, int32_t frame) noexcept nogil
     cdef void taken(self, int32_t frame, bint kept) noexcept nogil
     cdef int64_t consume(self, int32_t context, int64_t n_bytes) noexcept nogil

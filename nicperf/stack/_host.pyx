@@ -384,6 +384,13 @@ cdef class Host:
     cdef void arrive(self, int32_t frame) noexcept nogil:
         return
 
+    cdef void pause(self) noexcept nogil:
+        """The peer asks for silence."""
+        return
+
+    cdef void resume(self) noexcept nogil:
+        return
+
     cdef void merged(self, int32_t into, int32_t frame) noexcept nogil:
         """GRO has added a frame to the packet that began with another."""
         return
