@@ -1,5 +1,6 @@
 """Descriptors of the FEC as the chip lays them out, and the host that drives one."""
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from nicperf.packets.ebpf._xdp cimport XdpProgram
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._dma cimport dma_t
 from nicperf.parts._fifo cimport fifo_t
@@ -93,7 +94,7 @@ cdef class FecHost(Host):
     cdef int32_t stage, poll_received, taken_frame, taken_page, taken_verdict, serve_tx, attach
     cdef uint32_t events
     # XDP
-    cdef object program                 # keeps it alive
+    cdef XdpProgram program
     cdef uint8_t* packet                # where the program sees the frame
     cdef int32_t packet_bytes
 

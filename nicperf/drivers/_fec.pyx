@@ -11,7 +11,6 @@ from nicperf.engine._ledger cimport (
 from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_submit
 from nicperf.packets.ebpf._machine cimport xdp_buff_t
-from nicperf.packets.ebpf._xdp cimport XdpProgram
 from nicperf.parts._bus cimport (
     BUS_MMIO_READ, BUS_MMIO_WRITE, BUS_RX_DATA, BUS_TX_DATA, BUS_USES, bus_stats_t,
 )
@@ -646,7 +645,6 @@ cdef class FecHost(Host):
     cdef int32_t run_program(self, int32_t context, int32_t length_bytes) noexcept nogil:
         """The verdict on the frame; its content is that of the packet generator."""
         cdef xdp_buff_t frame
-        cdef XdpProgram program = <XdpProgram>self.program
         cdef int32_t verdict
         memset(self.packet + HEADROOM_BYTES, 0, length_bytes)
         memcpy(self.packet + HEADROOM_BYTES, UDP_FRAME, min(length_bytes, <int32_t>sizeof(UDP_FRAME)))
@@ -656,15 +654,15 @@ cdef class FecHost(Host):
         frame.data_end = HEADROOM_BYTES + length_bytes
         frame.ingress_ifindex = 1
         frame.rx_queue_index = 0
-        program.m.now_ns = self.q.now_ps // 1000
-        verdict = program.run(&frame)
+        self.program.m.now_ns = self.q.now_ps // 1000
+        verdict = self.program.run(&frame)
         self.packet_bytes = frame.data_end - frame.data
-        self.device_stats.xdp_instructions += program.m.instructions
-        self.device_stats.xdp_calls += program.m.helper_calls
+        self.device_stats.xdp_instructions += self.program.m.instructions
+        self.device_stats.xdp_calls += self.program.m.helper_calls
         ledger_charge(
             &self.ledger, context, OP_XDP,
-            self.p.xdp_run + <int64_t>(program.m.instructions * self.p.xdp_instruction)
-            + program.m.helper_calls * self.p.xdp_call + (self.p.xdp_miss if program.m.instructions > 2 else 0), 1,
+            self.p.xdp_run + <int64_t>(self.program.m.instructions * self.p.xdp_instruction)
+            + self.program.m.helper_calls * self.p.xdp_call + (self.p.xdp_miss if self.program.m.instructions > 2 else 0), 1,
         )
         if verdict == PASS:
             self.device_stats.xdp_pass += 1
@@ -780,30 +778,29 @@ cdef class FecHost(Host):
 cdef class UdpDiscard(Socket):
 
     cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil:
-        cdef FecHost fec = <FecHost>h
         cdef int32_t length_bytes = f.length_bytes
         self.verdict = PASS
-        if fec.p.xdp_skb:
-            ledger_charge(&h.ledger, SOFT_IRQ, OP_XDP, fec.p.xdp_generic, 1)
-            self.verdict = fec.run_program(SOFT_IRQ, length_bytes)
+        if (<FecHost>h).p.xdp_skb:
+            ledger_charge(&h.ledger, SOFT_IRQ, OP_XDP, (<FecHost>h).p.xdp_generic, 1)
+            self.verdict = (<FecHost>h).run_program(SOFT_IRQ, length_bytes)
         if self.verdict == TX and h.xmit_room():
             memset(&self.out, 0, sizeof(packet_t))
             self.out.kind = UDP_FRAGMENT
-            self.out.length_bytes = fec.packet_bytes
+            self.out.length_bytes = (<FecHost>h).packet_bytes
             self.out.last = True
             h.xmit_charge(SOFT_IRQ, &self.out)
             return
         if self.verdict == PASS:
             ledger_charge(&h.ledger, SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
             ledger_charge(&h.ledger, SOFT_IRQ, OP_UDP, h.cost.udp, 1)
-        fec.free_charged(h.soft_frame)
+        (<FecHost>h).free_charged(h.soft_frame)
 
     cdef void input_done(self, Host h, const frame_t* f) noexcept nogil:
-        cdef FecHost fec = <FecHost>h
-        cdef int32_t page = fec.first_page[h.soft_frame]
+        cdef fec_stats_t* stats = &(<FecHost>h).device_stats
+        cdef int32_t page = (<FecHost>h).first_page[h.soft_frame]
         if self.verdict == PASS:
-            fec.device_stats.udp_no_ports += 1
+            stats.udp_no_ports += 1
         elif page >= 0:                     # XDP_TX: the buffer is freed when it has been sent
-            fec.first_page[h.soft_frame] = fec.last_page[h.soft_frame] = -1
-            fec.attach = page << 1 | 1
+            (<FecHost>h).first_page[h.soft_frame] = -1
+            (<FecHost>h).attach = page << 1 | 1
             h.xmit(&self.out)

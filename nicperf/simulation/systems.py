@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from nicperf.drivers import velocity
+from nicperf.drivers import fec, velocity
+from nicperf.drivers._fec import FecHost, UdpDiscard
 from nicperf.drivers._velocity import VelocityHost
 from nicperf.drivers._velocity_bytes import VelocityBytesHost
 from nicperf.parts.bus import ParallelBus
 from nicperf.parts.cpu import Cpu, Memory
+from nicperf.parts.dma import Dma
+from nicperf.parts.pages import PageAllocator, PageCosts, PagePool, SkbHeads
 from nicperf.parts.wire import Wire
 from nicperf.stack._tcp import TcpReceiver, TcpSender
 from nicperf.stack._udp import UdpReceiver, UdpSender
@@ -62,6 +65,10 @@ class System:
 COMMON_COUNTERS = ("wire_bytes", "wire_busy_ps", "gap_ps")
 
 _HOST = {"cpu": Cpu, "memory": Memory, "stack": Stack, "socket": Sockets, "workload": Workload, "wire": Wire}
+_FEC = {
+    **_HOST, "nic": fec.FecNic, "driver": fec.FecDriver, "xdp": fec.Xdp, "dma": Dma, "pages": PageAllocator,
+    "page_costs": PageCosts, "page_pool": PagePool, "heads": SkbHeads,
+}
 _VELOCITY = {**_HOST, "bus": ParallelBus, "nic": velocity.VelocityNic, "driver": velocity.VelocityDriver}
 
 
@@ -89,6 +96,16 @@ SYSTEMS: Mapping[str, System] = MappingProxyType(
                 "receiver DMA engine": ("remote.nic.frame_gap_ns", False),
                 "receiver CPU": ("remote.cpu.frequency_mhz", True),
             },
-        )
+        ),
+        "fec": System(
+            groups=(_VELOCITY, _FEC),
+            counters=(velocity.COUNTERS, fec.COUNTERS),
+            ends={
+                "iperf": (End(VelocityHost, None, TcpSender), End(FecHost, None, TcpReceiver)),
+                "xdp": (End(VelocityHost, None, UdpSender), End(FecHost, None, UdpDiscard)),
+            },
+            defaults={},
+            resources={},
+        ),
     }
 )
