@@ -71,7 +71,7 @@ _DESKTOP = {**_HOST, "pc": desktop.DesktopNic}
 _DESKTOP_VALUES = {
     "cpu.frequency_mhz": 3500.0,
     "cpu.process_core": "other",
-    "cpu.syscall_cycles": 5000.0,
+    "cpu.syscall_cycles": 5650.0,
     "memory.last_cache_bytes": 8 << 20,
     "memory.copy_cached_cycles_per_byte": 0.1,
     "memory.copy_cold_cycles_per_byte": 0.4,
