@@ -68,6 +68,7 @@ cdef class Host
 
 
 cdef class Socket:
+    cdef int configure(self, Host h, object spec) except -1
     cdef void start(self, Host h) noexcept nogil
     cdef void process_done(self, Host h) noexcept nogil
     cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil

@@ -19,6 +19,10 @@ cdef enum:
 cdef class Socket:
     """What a process and the protocol do; subclasses fill in every method."""
 
+    cdef int configure(self, Host h, object spec) except -1:
+        """Read what is this socket's own; the host has read its part."""
+        return 0
+
     cdef void start(self, Host h) noexcept nogil:
         return
 
@@ -124,6 +128,7 @@ cdef class Host:
         if cpu.process_core == "other":
             self.serves[PROCESS] = &self.process_cpu
         self.set.sendfile = workload == "tcp_sendfile"
+        self.socket.configure(self, spec)
         return 0
 
     @final
