@@ -280,10 +280,10 @@ cdef class Host:
             if held.sequence + held.payload_bytes == f.sequence and held.payload_bytes + f.payload_bytes <= GRO_BYTES:
                 held.payload_bytes += f.payload_bytes
                 self.gro_segments += 1
-                if self.gro_segments == self.set.gro_segments or f.payload_bytes < self.set.mss_bytes:
-                    self.gro_flush()        # full, or its end
                 if self.set.pages:
                     self.merged(self.gro_held, frame)
+                if self.gro_segments == self.set.gro_segments or f.payload_bytes < self.set.mss_bytes:
+                    self.gro_flush()        # full, or its end
                 frames_give(self.frames, frame)
                 return
             self.gro_flush()
