@@ -27,7 +27,7 @@ cdef enum:                              # event register
 cdef enum:                              # choices of `rx_path` and `turnover_at` in fec.py, in the same order
     PATH_ORIGINAL, PATH_RELEASE, PATH_RECYCLE
 cdef enum:
-    TURNOVER_MAPPING, TURNOVER_PAGE, TURNOVER_RELEASE
+    TURNOVER_MAPPING, TURNOVER_PAGE, TURNOVER_RELEASE, TURNOVER_NEVER
 
 cdef packed struct fec_descriptor_t:    # extended descriptor, 32 bytes
     uint16_t length

@@ -48,7 +48,6 @@ cdef enum:
     BLOCK_ORDER = 3                     # page fragments are cut from blocks of 32 KiB
     PAGE_BYTES = 4096
     HEADROOM_BYTES = 256                # XDP_PACKET_HEADROOM
-    SHARED_INFO_BYTES = 320
     POOL_ID = 1
     SKBS = 65536                        # more than backlog, socket and transmit ring hold
 
@@ -174,7 +173,7 @@ cdef class FecHost(Host):
         pool.maps = pool.syncs = True
         pool.direction = DMA_BIDIRECTIONAL if self.p.xdp_native else DMA_FROM_DEVICE
         pool.offset_bytes = HEADROOM_BYTES
-        pool.max_len_bytes = PAGE_BYTES - HEADROOM_BYTES - SHARED_INFO_BYTES
+        pool.max_len_bytes = driver.rx_sync_bytes
         if pages_init(&self.pages, &pages) < 0 or page_pool_init(&self.pool, &pool, &self.pages, &self.mapping) < 0:
             raise MemoryError
         fragments_init(&self.fragments, &self.pages, BLOCK_ORDER, 0)
@@ -583,7 +582,7 @@ cdef class FecHost(Host):
             self.rx_page_pool(at, self.rx_ring[at].length - FCS_BYTES)
         if self.taken_verdict == PASS:
             ledger_charge(&self.ledger, SOFT_IRQ, OP_BUILD_SKB, self.p.build_skb + self.p.xdp_miss, 1)
-            if self.set.gro_segments:
+            if self.set.gro_segments and self.frames.frame[self.taken_frame].kind == TCP_DATA:
                 ledger_charge(&self.ledger, SOFT_IRQ, OP_GRO, self.cost.gro, 1)
 
     @final
@@ -631,7 +630,7 @@ cdef class FecHost(Host):
                 self.taken_skb = self.new_skb(page)
                 if self.p.rx_path == PATH_RELEASE:
                     page_pool_release(&self.pool, page)
-                    if self.p.turnover_at != TURNOVER_PAGE:
+                    if self.p.turnover_at == TURNOVER_MAPPING or self.p.turnover_at == TURNOVER_RELEASE:
                         self.charge_turnovers(SOFT_IRQ, 1)
             elif self.taken_verdict == TX and self.p.xdp_tx and self.xmit_room():
                 self.taken_page = page

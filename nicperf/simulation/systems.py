@@ -70,8 +70,15 @@ COMMON_COUNTERS = ("wire_bytes", "wire_busy_ps", "gap_ps")
 
 _HOST = {"cpu": Cpu, "memory": Memory, "stack": Stack, "socket": Sockets, "workload": Workload, "wire": Wire}
 _FEC = {
-    **_HOST, "nic": fec.FecNic, "driver": fec.FecDriver, "xdp": fec.Xdp, "dma": Dma, "pages": PageAllocator,
-    "page_costs": PageCosts, "page_pool": PagePool, "heads": SkbHeads,
+    **_HOST,
+    "nic": fec.FecNic,
+    "driver": fec.FecDriver,
+    "xdp": fec.Xdp,
+    "dma": Dma,
+    "pages": PageAllocator,
+    "page_costs": PageCosts,
+    "page_pool": PagePool,
+    "heads": SkbHeads,
 }
 _VELOCITY = {**_HOST, "bus": ParallelBus, "nic": velocity.VelocityNic, "driver": velocity.VelocityDriver}
 _DESKTOP = {**_HOST, "pc": desktop.DesktopNic}

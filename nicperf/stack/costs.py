@@ -47,7 +47,7 @@ class Stack:
         250.0, "cycles", 0.0, 50000.0, "Enqueue and dequeue at the device queue, per packet."
     )
     gro_cycles: float = parameter(
-        400.0, "cycles", 0.0, 50000.0, "GRO, per received frame, where the driver passes frames to it."
+        400.0, "cycles", 0.0, 50000.0, "GRO, per received TCP segment, where the driver passes frames to it."
     )
     netif_rx_cycles: float = parameter(
         200.0, "cycles", 0.0, 50000.0, "Pass a frame to the backlog of this CPU and take it out."
