@@ -20,12 +20,15 @@ COUNTERS = (
     xdp_instructions xdp_calls xdp_aborted xdp_drop xdp_pass xdp_tx xdp_redirect udp_no_ports
     fragments_taken fragment_blocks pages_allocated pages_freed
     """.split(),
-    *pages.COUNTERS, *""" rx_pp_inflight lines_cleaned lines_invalidated dma_maps dma_syncs dma_unmaps
+    *pages.COUNTERS,
+    *"""
+    rx_pp_inflight lines_cleaned lines_invalidated dma_maps dma_syncs dma_unmaps
     """.split(),
 )
 
 
-@dataclass(frozen=True) class FecNic:
+@dataclass(frozen=True)
+class FecNic:
     """The MAC with its FIFOs and its DMA engine.
 
     Receive
