@@ -48,9 +48,7 @@ def watch(
     slice_ps = round(duration_s * 1e12 / slices)
     rows, _, _ = Simulation(driver, *specs, workload, seed).run(0, slice_ps, slices)
     columns = names(driver, 0), names(driver, 1)
-    return [
-        tuple(dict(zip(columns[i], map(int, row[i]), strict=True)) for i in range(2)) for row in rows
-    ]  # type: ignore[misc]
+    return [tuple(dict(zip(columns[i], map(int, row[i]), strict=True)) for i in range(2)) for row in rows]  # type: ignore[misc]
 
 
 def total(side: Mapping[str, int], prefix: str, suffix: str) -> int:

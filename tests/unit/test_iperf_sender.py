@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from .pairs import total, watch
@@ -124,14 +124,15 @@ def test_a_shut_window_is_asked_for() -> None:
     assert run[-1][1]["received_bytes"] > run[-2][1]["received_bytes"]
 
 
-@settings(deadline=None)
 @given(
     message_bytes=st.integers(1, 200_000),
     buffer_bytes=st.integers(4096, 500_000),
     window_bytes=st.integers(4096, 500_000),
     super_packet_bytes=st.sampled_from([1448, 3000, 65160]),
     changes=st.dictionaries(
-        st.sampled_from(["local.socket.nodelay", "local.socket.autocorking", "local.pc.tso", "remote.pc.pause"]),
+        st.sampled_from(
+            ["local.socket.nodelay", "local.socket.autocorking", "local.pc.tso", "remote.pc.pause"]
+        ),
         st.booleans(),
     ),
     more=st.dictionaries(
