@@ -30,18 +30,7 @@ NAMES = [
     *("cpu_idle_ps", "preemptions", "dma_busy_ps", "dma_idle_ps", "events", "process_cpu_idle_ps"),
     *STATE_NAMES,
 ]
-SLOTS = (
-    "cpu",
-    "dma",
-    "wire",
-    "tx_timer",
-    "rx_timer",
-    "delayed_ack",
-    "rto",
-    "pause",
-    "process",
-    *["none"] * 7,
-)
+SLOTS = ("cpu", "dma", "wire", "process", "tx_timer", "rx_timer", "delayed_ack", "rto", "pause", *["none"] * 7)
 
 
 @cache

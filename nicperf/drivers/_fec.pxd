@@ -1,5 +1,6 @@
 """Descriptors of the FEC as the chip lays them out, and the host that drives one."""
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from nicperf.packets.ebpf._xdp cimport XdpProgram
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._dma cimport dma_t
 from nicperf.parts._fifo cimport fifo_t
@@ -55,6 +56,11 @@ cdef struct fec_stats_t:                # names in fec.py, in this order
     int64_t rx_fifo_drops, rx_ring_empty, rx_dropped, pauses, turnovers
     int64_t xdp_instructions, xdp_calls, xdp_aborted, xdp_drop, xdp_pass, xdp_tx, xdp_redirect, udp_no_ports
 
+cdef struct skb_t:
+    int32_t page                        # a reference to it
+    int32_t payload_bytes
+    int32_t next                        # -1 = last of its list
+
 
 cdef class FecHost(Host):
     cdef fec_params_t p
@@ -67,8 +73,8 @@ cdef class FecHost(Host):
     # rings, in host memory
     cdef fec_descriptor_t* tx_ring
     cdef fec_descriptor_t* rx_ring
-    cdef int32_t* tx_frame              # the frame of each transmit descriptor; -1, or 2 x the received page it is sent from,
-                                        # + 1 if an sk_buff holds that
+    cdef int32_t* tx_frame              # the frame of each transmit descriptor; -1, or received data it is sent from: 2 x page, or
+                                        # 2 x sk_buff + 1
     cdef int32_t* tx_page
     cdef int32_t* rx_frame              # the frame that each receive buffer holds, and the page of the buffer
     cdef int32_t* rx_page
@@ -77,11 +83,12 @@ cdef class FecHost(Host):
     cdef int32_t tx_on_chip, tx_done    # fetched but not closed; closed but not taken back
     cdef int32_t rx_nic, rx_clean, rx_credit                # next to fill, to take, descriptors the MAC may use
     cdef int32_t rx_done                # filled but not taken
-    # received data above the driver: each frame's pages in a list, and those that the socket holds
-    cdef int32_t* first_page            # by frame, -1 = none
-    cdef int32_t* last_page
-    cdef int32_t* next_page             # by page
-    cdef int32_t* page_bytes            # payload in it
+    # sk_buffs above the driver: those of a frame are a list, several after GRO; so are those that the socket holds
+    cdef skb_t* skb
+    cdef int32_t* skb_free              # unused ones, last in first out
+    cdef int32_t n_skb_free
+    cdef int32_t* first_skb             # by frame, -1 = none
+    cdef int32_t* last_skb
     cdef int32_t unread_first, unread_last, unread_offset
     # MAC
     cdef fifo_t tx_fifo, rx_fifo
@@ -90,10 +97,10 @@ cdef class FecHost(Host):
     cdef uint32_t ievent
     cdef moderation_t tx_moderation, rx_moderation
     # the poll under way
-    cdef int32_t stage, poll_received, taken_frame, taken_page, taken_verdict, serve_tx, attach
+    cdef int32_t stage, poll_received, taken_frame, taken_page, taken_skb, taken_verdict, serve_tx, attach
     cdef uint32_t events
     # XDP
-    cdef object program                 # keeps it alive
+    cdef XdpProgram program
     cdef uint8_t* packet                # where the program sees the frame
     cdef int32_t packet_bytes
 
@@ -120,7 +127,8 @@ cdef class FecHost(Host):
     cdef void rx_page_pool(self, int32_t at, int32_t length_bytes) noexcept nogil
     cdef void rx_apply(self) noexcept nogil
     cdef int32_t run_program(self, int32_t context, int32_t length_bytes) noexcept nogil
-    cdef void free_skb(self, int32_t page, int32_t context) noexcept nogil
+    cdef int32_t new_skb(self, int32_t page) noexcept nogil
+    cdef void free_skb(self, int32_t skb, int32_t context) noexcept nogil
     cdef void free_frame(self, int32_t frame, int32_t context) noexcept nogil
 
 

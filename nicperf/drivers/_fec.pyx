@@ -11,7 +11,6 @@ from nicperf.engine._ledger cimport (
 from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_submit
 from nicperf.packets.ebpf._machine cimport xdp_buff_t
-from nicperf.packets.ebpf._xdp cimport XdpProgram
 from nicperf.parts._bus cimport (
     BUS_MMIO_READ, BUS_MMIO_WRITE, BUS_RX_DATA, BUS_TX_DATA, BUS_USES, bus_stats_t,
 )
@@ -51,6 +50,7 @@ cdef enum:
     HEADROOM_BYTES = 256                # XDP_PACKET_HEADROOM
     SHARED_INFO_BYTES = 320
     POOL_ID = 1
+    SKBS = 65536                        # more than backlog, socket and transmit ring hold
 
 cdef extern from *:
     """
@@ -85,10 +85,10 @@ cdef class FecHost(Host):
         free(self.tx_page)
         free(self.rx_frame)
         free(self.rx_page)
-        free(self.first_page)
-        free(self.last_page)
-        free(self.next_page)
-        free(self.page_bytes)
+        free(self.skb)
+        free(self.skb_free)
+        free(self.first_skb)
+        free(self.last_skb)
         free(self.packet)
         free(self.tx_fifo.item)
         free(self.rx_fifo.item)
@@ -192,18 +192,21 @@ cdef class FecHost(Host):
         self.tx_page = <int32_t*>calloc(self.p.tx_ring, sizeof(int32_t))
         self.rx_frame = <int32_t*>calloc(self.p.rx_ring, sizeof(int32_t))
         self.rx_page = <int32_t*>calloc(self.p.rx_ring, sizeof(int32_t))
-        self.first_page = <int32_t*>malloc(FRAME_POOL * sizeof(int32_t))
-        self.last_page = <int32_t*>malloc(FRAME_POOL * sizeof(int32_t))
-        self.next_page = <int32_t*>malloc(self.pages.p.limit_pages * sizeof(int32_t))
-        self.page_bytes = <int32_t*>malloc(self.pages.p.limit_pages * sizeof(int32_t))
+        self.skb = <skb_t*>malloc(SKBS * sizeof(skb_t))
+        self.skb_free = <int32_t*>malloc(SKBS * sizeof(int32_t))
+        self.first_skb = <int32_t*>malloc(FRAME_POOL * sizeof(int32_t))
+        self.last_skb = <int32_t*>malloc(FRAME_POOL * sizeof(int32_t))
         self.packet = <uint8_t*>calloc(PAGE_BYTES, 1)
         if self.tx_ring == NULL or self.rx_ring == NULL or self.tx_frame == NULL or self.tx_page == NULL \
-                or self.rx_frame == NULL or self.rx_page == NULL or self.first_page == NULL or self.last_page == NULL \
-                or self.next_page == NULL or self.page_bytes == NULL or self.packet == NULL \
+                or self.rx_frame == NULL or self.rx_page == NULL or self.first_skb == NULL or self.last_skb == NULL \
+                or self.skb == NULL or self.skb_free == NULL or self.packet == NULL \
                 or fifo_alloc(&self.tx_fifo, FRAME_POOL) < 0 or fifo_alloc(&self.rx_fifo, FRAME_POOL) < 0:
             raise MemoryError
         for i in range(FRAME_POOL):
-            self.first_page[i] = self.last_page[i] = -1
+            self.first_skb[i] = self.last_skb[i] = -1
+        for i in range(SKBS):
+            self.skb_free[i] = SKBS - 1 - i
+        self.n_skb_free = SKBS
         return 0
 
     cdef void power_up(self) noexcept nogil:
@@ -214,7 +217,6 @@ cdef class FecHost(Host):
         for i in range(self.p.rx_ring):
             if self.p.rx_path == PATH_ORIGINAL:
                 page = fragments_take(&self.fragments, BUFFER_SPACE_BYTES)
-                heads_take(&self.heads, False)
             else:
                 page = page_pool_alloc(&self.pool)
             if page < 0:
@@ -570,7 +572,7 @@ cdef class FecHost(Host):
         """Charge for the next received frame, and do with its memory what the path does."""
         cdef int32_t at = self.rx_clean
         self.taken_frame = self.rx_frame[at]
-        self.taken_page = -1
+        self.taken_page = self.taken_skb = -1
         self.taken_verdict = PASS
         ledger_charge(&self.ledger, SOFT_IRQ, OP_RX_REAP, self.p.rx, 1)
         ledger_charge(&self.ledger, SOFT_IRQ, OP_BARRIER, self.p.barrier, 1)
@@ -590,27 +592,26 @@ cdef class FecHost(Host):
         cdef bint small = length_bytes <= self.p.copybreak_bytes
         cdef int32_t space_bytes = SMALL_SPACE_BYTES + (length_bytes + 63) // 64 * 64 if small else BUFFER_SPACE_BYTES
         cdef int32_t page = fragments_take(&self.fragments, space_bytes)
-        if page < 0:
+        if page < 0 or self.n_skb_free == 0:
             self.taken_verdict = LOST
             self.charge_pages(SOFT_IRQ, 1)
             return
-        heads_take(&self.heads, False)
-        self.charge_pages(SOFT_IRQ, 1)
         if small:
-            self.taken_page = page
+            self.taken_skb = self.new_skb(page)
             dma_call(&self.mapping, DMA_SYNC_FOR_CPU, 0, length_bytes, DMA_FROM_DEVICE, False)
             ledger_charge(&self.ledger, SOFT_IRQ, OP_COPY, <int64_t>(length_bytes * self.cost.copy_cold), 1)
             dma_call(&self.mapping, DMA_SYNC_FOR_DEVICE, 0, BUFFER_BYTES, DMA_FROM_DEVICE, False)
             self.charge_dma(SOFT_IRQ, OP_DMA_SYNC, 2)
             self.device_stats.copybreaks += 1
         else:
-            self.taken_page = self.rx_page[at]
+            self.taken_skb = self.new_skb(self.rx_page[at])
             self.rx_page[at] = page
             dma_call(&self.mapping, DMA_UNMAP, 0, BUFFER_BYTES, DMA_FROM_DEVICE, False)
             dma_call(&self.mapping, DMA_MAP, 0, BUFFER_BYTES, DMA_FROM_DEVICE, False)
             self.charge_dma(SOFT_IRQ, OP_DMA_MAP, 2)
             if self.p.turnover_at == TURNOVER_MAPPING:
                 self.charge_turnovers(SOFT_IRQ, 1)
+        self.charge_pages(SOFT_IRQ, 1)
         if self.p.turnover_at == TURNOVER_PAGE:
             self.charge_turnovers(SOFT_IRQ, self.fragments.s.blocks - blocks)
 
@@ -626,9 +627,8 @@ cdef class FecHost(Host):
             self.rx_page[at] = fresh
             if self.p.xdp_native:
                 self.taken_verdict = self.run_program(SOFT_IRQ, length_bytes)
-            if self.taken_verdict == PASS:
-                heads_take(&self.heads, False)
-                self.taken_page = page
+            if self.taken_verdict == PASS and self.n_skb_free:
+                self.taken_skb = self.new_skb(page)
                 if self.p.rx_path == PATH_RELEASE:
                     page_pool_release(&self.pool, page)
                     if self.p.turnover_at != TURNOVER_PAGE:
@@ -636,6 +636,8 @@ cdef class FecHost(Host):
             elif self.taken_verdict == TX and self.p.xdp_tx and self.xmit_room():
                 self.taken_page = page
             else:                           # the driver may touch the cache, and syncs no more than the frame
+                if self.taken_verdict == PASS:
+                    self.taken_verdict = LOST
                 page_pool_put(&self.pool, page, length_bytes, True)
         if self.p.turnover_at == TURNOVER_PAGE:
             self.charge_turnovers(SOFT_IRQ, self.pages.s.allocated - allocated)
@@ -646,7 +648,6 @@ cdef class FecHost(Host):
     cdef int32_t run_program(self, int32_t context, int32_t length_bytes) noexcept nogil:
         """The verdict on the frame; its content is that of the packet generator."""
         cdef xdp_buff_t frame
-        cdef XdpProgram program = <XdpProgram>self.program
         cdef int32_t verdict
         memset(self.packet + HEADROOM_BYTES, 0, length_bytes)
         memcpy(self.packet + HEADROOM_BYTES, UDP_FRAME, min(length_bytes, <int32_t>sizeof(UDP_FRAME)))
@@ -656,15 +657,15 @@ cdef class FecHost(Host):
         frame.data_end = HEADROOM_BYTES + length_bytes
         frame.ingress_ifindex = 1
         frame.rx_queue_index = 0
-        program.m.now_ns = self.q.now_ps // 1000
-        verdict = program.run(&frame)
+        self.program.m.now_ns = self.q.now_ps // 1000
+        verdict = self.program.run(&frame)
         self.packet_bytes = frame.data_end - frame.data
-        self.device_stats.xdp_instructions += program.m.instructions
-        self.device_stats.xdp_calls += program.m.helper_calls
+        self.device_stats.xdp_instructions += self.program.m.instructions
+        self.device_stats.xdp_calls += self.program.m.helper_calls
         ledger_charge(
             &self.ledger, context, OP_XDP,
-            self.p.xdp_run + <int64_t>(program.m.instructions * self.p.xdp_instruction)
-            + program.m.helper_calls * self.p.xdp_call + (self.p.xdp_miss if program.m.instructions > 2 else 0), 1,
+            self.p.xdp_run + <int64_t>(self.program.m.instructions * self.p.xdp_instruction)
+            + self.program.m.helper_calls * self.p.xdp_call + (self.p.xdp_miss if self.program.m.instructions > 2 else 0), 1,
         )
         if verdict == PASS:
             self.device_stats.xdp_pass += 1
@@ -689,9 +690,8 @@ cdef class FecHost(Host):
         self.rx_done -= 1
         self.rx_credit += 1
         if self.taken_verdict == PASS:
-            self.first_page[frame] = self.last_page[frame] = self.taken_page
-            self.next_page[self.taken_page] = -1
-            self.page_bytes[self.taken_page] = self.frames.frame[frame].payload_bytes
+            self.first_skb[frame] = self.last_skb[frame] = self.taken_skb
+            self.skb[self.taken_skb].payload_bytes = self.frames.frame[frame].payload_bytes
             self.gro_receive(frame)
         else:
             if self.taken_verdict == LOST:
@@ -715,8 +715,22 @@ cdef class FecHost(Host):
     # received data above the driver ----------------------------------------------------------------------------------
 
     @final
-    cdef void free_skb(self, int32_t page, int32_t context) noexcept nogil:
+    cdef int32_t new_skb(self, int32_t page) noexcept nogil:
+        """An sk_buff around data in a page, whose reference it takes; what that costs is due."""
+        cdef int32_t skb
+        self.n_skb_free -= 1
+        skb = self.skb_free[self.n_skb_free]
+        self.skb[skb].page = page
+        self.skb[skb].next = -1
+        heads_take(&self.heads, False)
+        return skb
+
+    @final
+    cdef void free_skb(self, int32_t skb, int32_t context) noexcept nogil:
         """An sk_buff and its data are freed; what that costs is due."""
+        cdef int32_t page = self.skb[skb].page
+        self.skb_free[self.n_skb_free] = skb
+        self.n_skb_free += 1
         heads_give(&self.heads, False)
         if self.pages.page[page].pool:
             page_pool_put(&self.pool, page, PAGE_POOL_ALL, self.p.direct_recycling and context == SOFT_IRQ)
@@ -726,11 +740,12 @@ cdef class FecHost(Host):
     @final
     cdef void free_frame(self, int32_t frame, int32_t context) noexcept nogil:
         """Free all that a packet holds: several buffers after GRO."""
-        cdef int32_t page = self.first_page[frame]
-        while page >= 0:
-            self.free_skb(page, context)
-            page = self.next_page[page]
-        self.first_page[frame] = self.last_page[frame] = -1
+        cdef int32_t skb = self.first_skb[frame], after
+        while skb >= 0:
+            after = self.skb[skb].next
+            self.free_skb(skb, context)
+            skb = after
+        self.first_skb[frame] = self.last_skb[frame] = -1
 
     @final
     cdef void free_charged(self, int32_t frame) noexcept nogil:
@@ -740,13 +755,13 @@ cdef class FecHost(Host):
         self.charge_dma(SOFT_IRQ, OP_DMA_SYNC, 1)
 
     cdef void merged(self, int32_t into, int32_t frame) noexcept nogil:
-        self.next_page[self.last_page[into]] = self.first_page[frame]
-        self.last_page[into] = self.last_page[frame]
-        self.first_page[frame] = self.last_page[frame] = -1
+        self.skb[self.last_skb[into]].next = self.first_skb[frame]
+        self.last_skb[into] = self.last_skb[frame]
+        self.first_skb[frame] = self.last_skb[frame] = -1
 
     cdef void taken(self, int32_t frame, bint kept) noexcept nogil:
         """The protocol is done with the packet: the socket keeps its data, or nobody does."""
-        if self.first_page[frame] < 0:
+        if self.first_skb[frame] < 0:
             return
         if not kept:
             self.free_frame(frame, SOFT_IRQ)
@@ -754,23 +769,23 @@ cdef class FecHost(Host):
             dma_take_ps(&self.mapping)
             return
         if self.unread_first < 0:
-            self.unread_first = self.first_page[frame]
+            self.unread_first = self.first_skb[frame]
         else:
-            self.next_page[self.unread_last] = self.first_page[frame]
-        self.unread_last = self.last_page[frame]
-        self.first_page[frame] = self.last_page[frame] = -1
+            self.skb[self.unread_last].next = self.first_skb[frame]
+        self.unread_last = self.last_skb[frame]
+        self.first_skb[frame] = self.last_skb[frame] = -1
 
     cdef int64_t consume(self, int32_t context, int64_t n_bytes) noexcept nogil:
         """The reader frees each buffer that it has read to its end."""
         cdef int64_t freed = 0
-        cdef int32_t page = self.unread_first
+        cdef int32_t skb = self.unread_first
         n_bytes += self.unread_offset
-        while page >= 0 and n_bytes >= self.page_bytes[page]:
-            n_bytes -= self.page_bytes[page]
-            self.unread_first = self.next_page[page]
-            self.free_skb(page, context)
+        while skb >= 0 and n_bytes >= self.skb[skb].payload_bytes:
+            n_bytes -= self.skb[skb].payload_bytes
+            self.unread_first = self.skb[skb].next
+            self.free_skb(skb, context)
             freed += 1
-            page = self.unread_first
+            skb = self.unread_first
         self.unread_offset = <int32_t>n_bytes
         self.charge_pages(context, freed)
         self.charge_dma(context, OP_DMA_SYNC, freed)
@@ -780,30 +795,29 @@ cdef class FecHost(Host):
 cdef class UdpDiscard(Socket):
 
     cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil:
-        cdef FecHost fec = <FecHost>h
         cdef int32_t length_bytes = f.length_bytes
         self.verdict = PASS
-        if fec.p.xdp_skb:
-            ledger_charge(&h.ledger, SOFT_IRQ, OP_XDP, fec.p.xdp_generic, 1)
-            self.verdict = fec.run_program(SOFT_IRQ, length_bytes)
+        if (<FecHost>h).p.xdp_skb:
+            ledger_charge(&h.ledger, SOFT_IRQ, OP_XDP, (<FecHost>h).p.xdp_generic, 1)
+            self.verdict = (<FecHost>h).run_program(SOFT_IRQ, length_bytes)
         if self.verdict == TX and h.xmit_room():
             memset(&self.out, 0, sizeof(packet_t))
             self.out.kind = UDP_FRAGMENT
-            self.out.length_bytes = fec.packet_bytes
+            self.out.length_bytes = (<FecHost>h).packet_bytes
             self.out.last = True
             h.xmit_charge(SOFT_IRQ, &self.out)
             return
         if self.verdict == PASS:
             ledger_charge(&h.ledger, SOFT_IRQ, OP_IP_INPUT, h.cost.ip_input, 1)
             ledger_charge(&h.ledger, SOFT_IRQ, OP_UDP, h.cost.udp, 1)
-        fec.free_charged(h.soft_frame)
+        (<FecHost>h).free_charged(h.soft_frame)
 
     cdef void input_done(self, Host h, const frame_t* f) noexcept nogil:
-        cdef FecHost fec = <FecHost>h
-        cdef int32_t page = fec.first_page[h.soft_frame]
+        cdef fec_stats_t* stats = &(<FecHost>h).device_stats
+        cdef int32_t skb = (<FecHost>h).first_skb[h.soft_frame]
         if self.verdict == PASS:
-            fec.device_stats.udp_no_ports += 1
-        elif page >= 0:                     # XDP_TX: the buffer is freed when it has been sent
-            fec.first_page[h.soft_frame] = fec.last_page[h.soft_frame] = -1
-            fec.attach = page << 1 | 1
+            stats.udp_no_ports += 1
+        elif skb >= 0:                      # XDP_TX: the sk_buff is freed when it has been sent
+            (<FecHost>h).first_skb[h.soft_frame] = -1
+            (<FecHost>h).attach = skb << 1 | 1
             h.xmit(&self.out)

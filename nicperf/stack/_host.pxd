@@ -8,7 +8,8 @@ from nicperf.parts._fifo cimport fifo_t
 from nicperf.parts._frames cimport frame_t, frames_t
 
 cdef enum:                              # event slots of one host
-    EVENT_CPU, EVENT_DMA, EVENT_WIRE, EVENT_TX_TIMER, EVENT_RX_TIMER, EVENT_DELAYED_ACK, EVENT_RTO, EVENT_PAUSE, EVENT_PROCESS
+    EVENT_CPU, EVENT_DMA, EVENT_WIRE, EVENT_PROCESS     # these move with every frame: QUEUE_BUSY
+    EVENT_TX_TIMER, EVENT_RX_TIMER, EVENT_DELAYED_ACK, EVENT_RTO, EVENT_PAUSE
     EVENTS_PER_HOST = QUEUE_GROUP
 
 cdef enum:                              # what the softirq job under way will do when it ends

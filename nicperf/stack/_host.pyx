@@ -3,7 +3,7 @@ from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from nicperf.engine._ledger cimport HARD_IRQ, OP_NETIF_RX, OP_QDISC, OP_SOFTIRQ, OP_VARIATION, PROCESS, SOFT_IRQ, ledger_charge
-from nicperf.engine._queue cimport queue_clear, queue_clear_busy, queue_put
+from nicperf.engine._queue cimport queue_clear, queue_clear_busy
 from nicperf.engine._random cimport random_init, random_next
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_init, server_submit
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
@@ -161,7 +161,6 @@ cdef class Host:
             if self.socket.output_ready(self):
                 self.soft_raise()
         elif kind == EVENT_PROCESS:
-            queue_clear(self.q, self.base + EVENT_PROCESS)  # the server knows only busy slots
             self.job_done(server_finish(self.q, &self.process_cpu))
         else:
             queue_clear(self.q, self.base + kind)
@@ -173,7 +172,6 @@ cdef class Host:
         server_dispatch(self.q, &self.cpu)
         if self.serves[PROCESS] != &self.cpu:
             server_dispatch(self.q, &self.process_cpu)
-            queue_put(self.q, self.base + EVENT_PROCESS, self.q.key[self.base + EVENT_PROCESS])     # not a busy slot
 
     @final
     cdef void job_done(self, int32_t context) noexcept nogil:
@@ -282,10 +280,10 @@ cdef class Host:
             if held.sequence + held.payload_bytes == f.sequence and held.payload_bytes + f.payload_bytes <= GRO_BYTES:
                 held.payload_bytes += f.payload_bytes
                 self.gro_segments += 1
-                if self.gro_segments == self.set.gro_segments or f.payload_bytes < self.set.mss_bytes:
-                    self.gro_flush()        # full, or its end
                 if self.set.pages:
                     self.merged(self.gro_held, frame)
+                if self.gro_segments == self.set.gro_segments or f.payload_bytes < self.set.mss_bytes:
+                    self.gro_flush()        # full, or its end
                 frames_give(self.frames, frame)
                 return
             self.gro_flush()

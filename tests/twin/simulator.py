@@ -5,7 +5,7 @@ from nicperf.simulation.systems import SIDES
 
 from .sockets import TcpReceiver, TcpSender, UdpReceiver, UdpSender
 
-EVENTS = ("job_done", "dma_done", "wire_done", "tx_timer", "rx_timer", "delayed_ack", "timeout", "resume")
+EVENTS = ("job_done", "dma_done", "wire_done", "process", "tx_timer", "rx_timer", "delayed_ack", "timeout", "resume")
 
 
 class Twin:
