@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,7 +68,7 @@ def test_a_short_segment_is_acknowledged_when_it_is_read() -> None:
     params = {**EXACT, "workload.message_bytes": 1, "local.cpu.syscall_cycles": 20_000.0}
     run = watch(params, 0.02, slices=20)
     got = [at[1]["received_bytes"] for at in run]
-    assert all(after > before for before, after in zip(got, got[1:], strict=False))
+    assert all(after > before for before, after in pairwise(got))
 
 
 def test_the_small_queue_limits_what_is_below() -> None:
@@ -104,7 +106,7 @@ def test_it_recovers_from_loss(tso: bool) -> None:
     assert run[-1][1]["rx_fifo_drops"] > 10
     assert run[-1][0]["retransmits"] > 5
     got = [at[1]["received_bytes"] for at in run]
-    assert all(after > before for before, after in zip(got, got[1:], strict=False))
+    assert all(after > before for before, after in pairwise(got))
 
 
 def test_a_shut_window_is_asked_for() -> None:
@@ -171,7 +173,7 @@ def test_no_stall_and_nothing_lost(
         **more,
     }
     run = watch(params, 0.04, slices=4)
-    for before, after in zip(run, run[1:], strict=False):
+    for before, after in pairwise(run):
         assert after[1]["received_bytes"] > before[1]["received_bytes"]
     for local, remote in run:
         ahead = local["sent_bytes"] + message_bytes - remote["received_bytes"]
