@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from .pairs import total, watch
@@ -71,12 +71,15 @@ def test_a_short_segment_is_acknowledged_when_it_is_read() -> None:
     assert all(after > before for before, after in pairwise(got))
 
 
-def test_the_small_queue_limits_what_is_below() -> None:
-    """Two super-packets at least, else what is set: the device queue stays empty, the ring short."""
+@pytest.mark.parametrize(("tso", "chain"), [(True, 2 + 8), (False, 45 * 2)])
+def test_the_small_queue_limits_what_is_below(tso: bool, chain: int) -> None:
+    """Two super-packets at least, else what is set; `chain` descriptors each. One cut by the stack counts until
+    its last segment is done.
+    """
     params = {**EXACT, "local.socket.tcp_send_buffer_bytes": 1 << 22, "socket.tcp_window_bytes": 1 << 22}
+    params |= {"local.pc.tx_ring": 4096, "local.pc.tso": tso}
     limited = watch({**params, "local.socket.tsq_bytes": 1}, 0.02, slices=200)
     free = watch({**params, "local.socket.tsq_bytes": 0}, 0.02, slices=200)
-    chain = 2 + (65160 + 8191) // 8192
     assert max(at[0]["tx_ring"] for at in limited[10:]) <= 4 * chain
     assert max(at[0]["tx_ring"] for at in free[10:]) > 20 * chain
     assert limited[-1][1]["received_bytes"] == pytest.approx(free[-1][1]["received_bytes"], rel=0.02)
@@ -126,6 +129,7 @@ def test_a_shut_window_is_asked_for() -> None:
     assert run[-1][1]["received_bytes"] > run[-2][1]["received_bytes"]
 
 
+@example(301, 4096, 66285, 65160, {}, {}, "same", 1500, 2048)  # lost is what follows a full frame too closely
 @given(
     message_bytes=st.integers(1, 200_000),
     buffer_bytes=st.integers(4096, 500_000),
