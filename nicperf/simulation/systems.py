@@ -103,6 +103,7 @@ _DESKTOP_VALUES = {
     "memory.copy_cold_cycles_per_byte": 0.4,
     "stack.fragment_bytes": 32768,
     "stack.gro_segments": 45,
+    "stack.netif_rx_cycles": 0.0,
     "workload.message_bytes": 131072,
     "workload.send_buffers": 1,
     "workload.receive_bytes": 131072,
