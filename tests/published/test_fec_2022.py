@@ -48,11 +48,11 @@ def test_verdicts_are_the_recorded_ones(fec):
 
 
 def test_writes_are_not_packets(fec):
-    """What -l 64 really sent: segments that are nearly full, whatever the receive path."""
+    """What -l 64 really sent: segments that are nearly full; few are short enough to be copied."""
     run = fec.simulate("any", "iperf_64")
     counters = run.counters.query("side == 'remote'").set_index("counter")["value"]
     assert counters["received_bytes"] / counters["rx_frames"] > 1300
-    assert counters["copybreaks"] == 0
+    assert counters["copybreaks"] < 0.05 * counters["rx_frames"]
 
 
 def test_both_page_pool_paths_clean_the_same_lines(fec):
