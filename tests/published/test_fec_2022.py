@@ -1,4 +1,4 @@
-"""fec-2022: roles and tolerances as fixed before the first fit, verdicts as they were recorded, claims as the model answers them."""
+"""fec-2022: roles and tolerances as fixed before the first fit, verdicts as they were recorded, what must come out."""
 
 import pytest
 
