@@ -1,6 +1,5 @@
 """The core does what the twin does: event by event, counter by counter."""
 
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import settings as profile
 
 from nicperf.simulation.systems import SYSTEMS
 
-from . import comparison, machine, sockets, velocity
+from . import comparison, simulator
 from .comparison import Difference, compare
 from .scenarios import scenarios
 
@@ -63,25 +62,25 @@ def test_a_softirq_raised_for_nothing_is_entered_even_if_that_costs_nothing() ->
 
 
 @pytest.mark.parametrize(
-    ("module", "rule", "wrong", "settings"),
+    ("rule", "wrong", "settings"),
     [
-        (machine, "BACKLOG_WEIGHT", 63, BUSY_POLL),
-        (velocity, "POLL_BUDGET", 63, BUSY_POLL),
-        (velocity, "SERVE_MOST", 15, {"local.driver.tx_suppress_frames": 20}),
-        (velocity, "RX_GROUP", 8, {}),
-        (velocity, "PAUSE_BELOW", 23, SLOW_HANDLER),
-        (velocity, "RESUME_AT", 44, SLOW_HANDLER),
-        (velocity, "PAUSE_BYTES", 65535 * 32, SLOW_HANDLER),
-        (velocity, "MOST_BUFFERS", 8, FRAGMENTS),
-        (sockets, "TRAIN_SEGMENTS", 1, {}),
-        (sockets, "DUPLICATES_BEFORE_RETRANSMIT", 2, LOSSY),
+        ("BACKLOG_WEIGHT", 63, BUSY_POLL),
+        ("POLL_BUDGET", 63, BUSY_POLL),
+        ("SERVE_MOST", 15, {"local.driver.tx_suppress_frames": 20}),
+        ("RX_GROUP", 8, {}),
+        ("PAUSE_BELOW", 23, SLOW_HANDLER),
+        ("RESUME_AT", 44, SLOW_HANDLER),
+        ("PAUSE_BYTES", 65535 * 32, SLOW_HANDLER),
+        ("MOST_BUFFERS", 8, FRAGMENTS),
+        ("TRAIN_SEGMENTS", 1, {}),
+        ("DUPLICATES_BEFORE_RETRANSMIT", 2, LOSSY),
     ],
 )
 def test_a_wrong_rule_is_seen(
-    module: ModuleType, rule: str, wrong: int, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    rule: str, wrong: int, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compare("tcp_stream", settings, events=4000)
-    monkeypatch.setattr(module, rule, wrong)
+    monkeypatch.setattr(simulator, rule, wrong)
     with pytest.raises(Difference, match=r"(?s)core event \d+: .*twin event \d+: ") as seen:
         compare("tcp_stream", settings, events=4000)
     program = str(seen.value).split("checkout:\n")[1]
