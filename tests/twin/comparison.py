@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from nicperf.simulation.scenario import Scenario, host_spec, scenario
 from nicperf.simulation.systems import SIDES
 
 from ..observed import NAMES, SLOTS
-from .simulator import HARD, IDLE, PROCESS, SOFT, Host, Twin
+from .simulator import HARD, IDLE, PROCESS, RX, SOFT, TX, Host, Twin
 
 LONGEST_PS = 10**12
 NOT_KEPT = {"allocated", "freed"}  # the twin has no pool of frames
@@ -37,7 +36,7 @@ def compare(
     trace = _core(sc, LONGEST_PS, events)[2]
     until_ps = int(trace[-1, 0]) if len(trace) == events else LONGEST_PS
     rows, latency, trace = _core(sc, until_ps, 2 * events)
-    other = twin(workload, seed, [in_picoseconds(host_spec(sc, side)) for side in SIDES])
+    other = twin(workload != "udp_stream", seed, [parameters(sc, side) for side in SIDES])
     other.run(until_ps, 2 * events)
     core = [tuple(event) for event in trace.tolist()]
     differences = []
@@ -80,8 +79,9 @@ def _event(trace: Any, i: int) -> str:
     return f"event {i}: {where} at {event['time_ps']} ps, then {lengths or 'all queues empty'}"
 
 
-def in_picoseconds(spec: SimpleNamespace) -> SimpleNamespace:
-    """All parameters of a host by name; costs and times also without their unit, in picoseconds."""
+def parameters(sc: Scenario, side: str) -> dict[str, Any]:
+    """All of a host by name; costs and times without their unit, in picoseconds (per byte, bus clock, byte on the wire)."""
+    spec = host_spec(sc, side)
     mhz = spec.cpu.frequency_mhz / getattr(spec.cpu, "cycles_factor", 1)
     convert = {"cycles": lambda v: int(v * 1e6 / mhz + 0.5), "byte": lambda v: v * 1e6 / mhz}
     convert |= {"us": lambda v: int(v * 1e6), "ns": lambda v: int(v * 1e3)}
@@ -90,37 +90,46 @@ def in_picoseconds(spec: SimpleNamespace) -> SimpleNamespace:
         stem, _, unit = name.rpartition("_")
         if unit in convert:
             p[stem.removesuffix("_cycles_per")] = convert[unit](value)
-    return SimpleNamespace(**p, clock=1e6 / spec.bus.clock_mhz, byte=int(8e6 / spec.wire.rate_mbit_s + 0.5))
+    return p | {
+        "irq_shared_handler": p["irq_shared"] + p["irq_shared_read"],
+        "napi_poll": p["poll"],
+        "clock": 1e6 / spec.bus.clock_mhz,
+        "byte": int(8e6 / spec.wire.rate_mbit_s + 0.5),
+        "jitter": int(spec.cpu.jitter_percent / 100 * 65536),
+        "burst_bytes": min(
+            spec.bus.latency_timer_clocks * spec.bus.width_bytes, 4 * spec.nic.dma_burst_dwords or 1 << 30
+        ),
+        "sendfile": sc.workload == "tcp_sendfile",
+    }
 
 
 def totals(host: Host) -> dict[str, int]:
     """What the twin's host has counted, by the names of the core's counters."""
-    delays = [now_ps - frame.born for now_ps, frame in host.delivered if frame.kind != "ack"]
+    delays = [now_ps - frame.born for now_ps, frame in host.delivered if frame.payload]
     # 16 buckets per octave: which one, the four bits after the leading one tell.
     shifts = [max(0, ps.bit_length() - 5) for ps in delays]
     buckets = Counter(16 * shift + (ps >> shift) for ps, shift in zip(delays, shifts, strict=True))
     tx_owned = len(host.posted) + len(host.tx_fifo)
     received = len(host.delivered) + len(host.backlog) + host.count["backlog_drops"] + len(host.filled)
+    ledger = [(key, n) for key, n in host.count.items() if key[0] in ("ledger_ps", "calls")]
     return {
-        **host.count,
-        **{f"bus_ps.{use}": n for use, n in host.bus_ps.items()},
-        **{f"bus_bursts.{use}": n for use, n in host.bursts.items()},
-        **{f"ledger_ps.{CONTEXTS[context]}.{name}": n for (context, name), n in host.ledger.items()},
-        **{f"calls.{CONTEXTS[context]}.{name}": n for (context, name), n in host.calls.items()},
-        **{f"busy_ps.{name}": host.cpu_busy[context] for context, name in enumerate(CONTEXTS)},
+        **{name: n for name, n in host.count.items() if isinstance(name, str)},
+        **{f"{kind}.{CONTEXTS[context]}.{name}": n for (kind, context, name), n in ledger},
+        **{f"busy_ps.{name}": host.count["busy", 0, context] for context, name in enumerate(CONTEXTS)},
         **{f"latency[{bucket}]": n for bucket, n in buckets.items()},
         **dict(zip(QUEUE_NAMES, host.lengths(), strict=True)),
-        "interrupts": host.calls[HARD, "irq_entry"],
-        "softirqs": host.calls[SOFT, "softirq"],
-        "polls": (host.calls[SOFT, "napi_poll"] + 1) // 2,
-        "wakeups": host.calls[PROCESS, "wakeup"],
+        "interrupts": host.count["calls", HARD, "irq_entry"],
+        "softirqs": host.count["calls", SOFT, "softirq"],
+        "polls": (host.count["calls", SOFT, "napi_poll"] + 1) // 2,
+        "wakeups": host.count["calls", PROCESS, "wakeup"],
         "doorbells": host.count["tx_frames"],
         "tx_completions": host.count["tx_frames"] - tx_owned,
         "rx_frames": received,
-        "acks_received": sum(frame.kind == "ack" for _, frame in host.delivered),
-        "cpu_idle_ps": host.cpu_busy[IDLE],
-        "dma_busy_ps": host.dma_busy.total() - host.dma_busy[IDLE],
-        "dma_idle_ps": host.dma_busy[IDLE],
+        "acks_received": sum(not frame.payload for _, frame in host.delivered),
+        "received_bytes": host.count["received_bytes"] + sum(getattr(host, "gathered", ())),
+        "cpu_idle_ps": host.count["busy", 0, IDLE],
+        "dma_busy_ps": host.count["busy", 1, RX] + host.count["busy", 1, TX],
+        "dma_idle_ps": host.count["busy", 1, IDLE],
         "cpu_left_ps": sum(ps for job, ps in host.cpu.items() if job != IDLE),
         "dma_left_ps": sum(ps for job, ps in host.dma.items() if job != IDLE),
         "delivered": len(host.delivered),
