@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def compare(
     trace = _core(sc, LONGEST_PS, events)[2]
     until_ps = int(trace[-1, 0]) if len(trace) == events else LONGEST_PS
     rows, latency, trace = _core(sc, until_ps, 2 * events)
-    other = twin(workload != "udp_stream", seed, [parameters(sc, side) for side in SIDES])
+    other = twin(seed, [parameters(sc, side) for side in SIDES])
     other.run(until_ps, 2 * events)
     core = [tuple(event) for event in trace.tolist()]
     differences = []
@@ -90,16 +91,40 @@ def parameters(sc: Scenario, side: str) -> dict[str, Any]:
         stem, _, unit = name.rpartition("_")
         if unit in convert:
             p[stem.removesuffix("_cycles_per")] = convert[unit](value)
+    spec = SimpleNamespace(**p)
+    clock, arbitration = 1e6 / spec.clock_mhz, spec.arbitration_clocks
+    # Of writes and of reads: where a burst ends, and its clocks besides its words and the arbitration.
+    line = [n or 1 << 30 for n in (spec.write_line_bytes, spec.read_line_bytes)]
+    overhead = [2 + spec.write_latency_clocks, 3 + spec.read_latency_clocks]
+    burst_bytes = min(spec.latency_timer_clocks * spec.width_bytes, 4 * spec.dma_burst_dwords or 1 << 30)
+    read_burst = int((min(burst_bytes, line[1]) / spec.width_bytes + arbitration + overhead[1]) * clock)
+    address = spec.rx_buffer_address_mod_bytes
+    # IP payload of each fragment of a datagram: all but the last a multiple of eight bytes.
+    datagram, most = spec.message_bytes + 8, spec.mtu_bytes - 20
+    step = datagram if datagram <= most else most // 8 * 8
+    header = 34 if sc.workload == "udp_stream" else 54 + 12 * spec.tcp_timestamps
+    mss = spec.mtu_bytes + 14 - header
+    cached = spec.message_bytes * spec.send_buffers <= spec.last_cache_bytes
     return p | {
-        "irq_shared_handler": p["irq_shared"] + p["irq_shared_read"],
-        "napi_poll": p["poll"],
-        "clock": 1e6 / spec.bus.clock_mhz,
-        "byte": int(8e6 / spec.wire.rate_mbit_s + 0.5),
-        "jitter": int(spec.cpu.jitter_percent / 100 * 65536),
-        "burst_bytes": min(
-            spec.bus.latency_timer_clocks * spec.bus.width_bytes, 4 * spec.nic.dma_burst_dwords or 1 << 30
-        ),
+        "tcp": sc.workload != "udp_stream",
         "sendfile": sc.workload == "tcp_sendfile",
+        "tx_scatter_gather": spec.tx_scatter_gather and sc.workload != "udp_stream",
+        "irq_shared_handler": spec.irq_shared + spec.irq_shared_read,
+        "napi_poll": spec.poll,
+        "jitter": int(spec.jitter_percent / 100 * 65536),
+        "byte": int(8e6 / spec.rate_mbit_s + 0.5),
+        "clock": clock,
+        "line": line,
+        "overhead": overhead,
+        "burst_bytes": burst_bytes,
+        "read_burst": read_burst,
+        "rx_offset": 0 if spec.rx_align_rule == "via" else 2 * address % 64,
+        "header": header,
+        "edge": spec.tcp_window_bytes,
+        "mss": mss,
+        "super_packet": max(spec.super_packet_bytes, mss) if spec.tx_scatter_gather else mss,
+        "fragments": [min(step, datagram - at) for at in range(0, datagram, step)],
+        "user_copy": spec.copy_cached if cached else spec.copy_cold,
     }
 
 

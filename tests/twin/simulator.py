@@ -12,10 +12,8 @@ from itertools import pairwise, product
 from math import inf
 from types import SimpleNamespace
 
-EVENTS = ("job_done", "dma_done", "wire_done", "tx_due", "rx_due", "ack_due", "timeout", "resume")
-HARD, SOFT, PROCESS, IDLE = range(4)
-RX, TX = range(2)  # moves of the DMA engine
-ASLEEP = None
+EVENTS = ("job_done", "dma_done", "wire_done", "tx_due", "rx_due", "ack_due", "timeout", "start")
+(HARD, SOFT, PROCESS, IDLE), (RX, TX), ASLEEP = range(4), range(2), None  # contexts; moves of the DMA engine
 BACKLOG_WEIGHT, POLL_BUDGET, SERVE_MOST, RX_GROUP, MOST_BUFFERS = 64, 64, 16, 4, 7
 PAUSE_BELOW, RESUME_AT, PAUSE_BYTES = 24, 48, 65535 * 512 // 8
 DUPLICATES_BEFORE_RETRANSMIT, TRAIN_SEGMENTS = 3, 2
@@ -30,44 +28,25 @@ def pieces(start, size, unit):
 class Host:
     """Stack, driver and device of one end. The processor and the DMA engine serve the lowest job first."""
 
-    output_ready = poll_scheduled = sending = False
-    owner = None  # context whose job under way will send from the device queue
+    output_ready, freed = False, lambda self: None  # freed: the driver has given a sent frame back
+    poll_scheduled, sending, owner = False, False, None  # owner: context that sends from the device queue
     quota = charged = rx_taken = 0  # taken: descriptors not yet returned
     tx_free = property(lambda self: self.tx_ring - len(self.posted) - len(self.tx_fifo) - len(self.sent))
     may_send = property(lambda self: self.owner is None and self.tx_free > 0)
 
-    def __init__(self, sim, tcp, random, parameters):
+    def __init__(self, sim, random, parameters):
         vars(self).update(parameters)
-        self.sim, self.tcp, self.random, self.count, self.at = (
-            sim,
-            tcp,
-            random,
-            Counter(),
-            {},
-        )  # at: of events
+        self.sim, self.random, self.count, self.at = sim, random, Counter(), {}  # at: times of events
         self.queue, self.posted, self.tx_fifo, self.sent, *received = (deque() for _ in range(7))
         self.rx_fifo, self.filled, self.backlog = received
         self.delivered, self.entry, self.causes, self.on_bus = [], [], set(), {IDLE: 0}
         self.cpu, self.dma = {IDLE: inf}, {IDLE: inf}  # what each job still needs
         self.contexts = self.interrupts(), self.softirqs(), self.process()
         self.rx_all = self.rx_free = self.rx_ring // RX_GROUP * RX_GROUP
-        # Of writes and of reads: where a burst ends, and its clocks besides its words.
-        self.line = [n or 1 << 30 for n in (self.write_line_bytes, self.read_line_bytes)]
-        self.overhead = [2 + self.write_latency_clocks, 3 + self.read_latency_clocks]
-        self.edge, self.header = self.tcp_window_bytes, 54 + 12 * self.tcp_timestamps if tcp else 34
-        self.mss, datagram, most = (
-            self.mtu_bytes + 14 - self.header,
-            self.message_bytes + 8,
-            self.mtu_bytes - 20,
-        )
-        self.super_packet = max(self.super_packet_bytes, self.mss) if self.tx_scatter_gather else self.mss
-        self.fragments = [n for n, _ in pieces(0, datagram, datagram if datagram <= most else most // 8 * 8)]
-        cached = self.message_bytes * self.send_buffers <= self.last_cache_bytes
-        self.user_copy = self.copy_cached if cached else self.copy_cold
 
     def lengths(self):
-        used = self.tx_ring - self.tx_free
-        return len(self.queue), used, *map(len, (self.tx_fifo, self.rx_fifo, self.filled, self.backlog))
+        queues = (self.tx_fifo, self.rx_fifo, self.filled, self.backlog)
+        return len(self.queue), self.tx_ring - self.tx_free, *map(len, queues)
 
     def ops(self, *names, **calls):
         """Operations with a fixed cost: each of the names once, others so many times."""
@@ -77,8 +56,7 @@ class Host:
         return [("copy", int(size * rate), 1), ("checksum", summed * int(size * self.checksum), summed)]
 
     def job_done(self):
-        context = min(self.cpu)
-        del self.cpu[context]
+        self.cpu.pop(context := min(self.cpu))
         self.wake(context)
 
     def wake(self, context):
@@ -109,11 +87,10 @@ class Host:
                 done, _ = yield from self.serve(POLL_BUDGET // 2, SERVE_MOST, self.ops("napi_poll"))
                 last = done + len(self.filled) < POLL_BUDGET
                 yield from self.serve(POLL_BUDGET - done, SERVE_MOST, self.ops("napi_poll", mmio_write=last))
-                if last:
-                    self.poll_scheduled = False
-                    self.write_registers()  # unmask
-                    if self.causes:
-                        self.wake(HARD)
+                self.poll_scheduled = not last
+                self.write_registers(last)  # unmask
+                if last and self.causes:
+                    self.wake(HARD)
             elif self.backlog:
                 self.quota -= 1  # that may still pass before a poll
                 yield from self.receive(self.backlog[0])
@@ -125,9 +102,7 @@ class Host:
                 self.entry = self.ops("softirq")
 
     def process(self):
-        while (
-            True
-        ):  # send what stands in the device queue, then what else may be sent; read or write on; or wait
+        while True:  # device queue first, then other output; else read or write on, or wait
             if self.queue and self.may_send:
                 yield from self.send(PROCESS)
             elif self.output_ready:
@@ -141,11 +116,9 @@ class Host:
     def send(self, context, operations=(), frames=None):
         """A packet of these frames goes into the device queue. The first frame of the queue goes to the driver, if
         nobody else sends from it and none stood before the new ones. A packet stays until its last frame has gone."""
-        n = len(frames or ()) if not self.tx_scatter_gather else int(bool(frames))
-        operations = [
-            *operations,
-            *self.ops(skb_alloc=n * self.tcp, tcp_output=n * self.tcp, ip_output=n, qdisc=n),
-        ]
+        n = int(bool(frames)) if self.tx_scatter_gather else len(frames or ())
+        tcp = n * self.tcp
+        operations = [*operations, *self.ops(skb_alloc=tcp, tcp_output=tcp, ip_output=n, qdisc=n)]
         if self.may_send and (frames is None or (frames and not self.queue)):
             self.owner, frame = context, (self.queue or [frames])[0][0]
             copy_ps, parts = int(frame.payload * self.copy_cached), len(frame.parts)
@@ -176,9 +149,8 @@ class Host:
         """Time to move bytes that start past a 256-byte boundary; a burst ends at a line or at the limit."""
         reads, width = use.endswith("read"), self.width_bytes
         bursts = sum(-(-n // self.burst_bytes) for n, _ in pieces(offset, size, self.line[reads]))
-        return self.book(
-            use, bursts, -(-(offset + size) // width) - offset // width + bursts * self.overhead[reads]
-        )
+        words = -(-(offset + size) // width) - offset // width
+        return self.book(use, bursts, words + bursts * self.overhead[reads])
 
     def disturb(self, held_ps):
         """The move under way waits for what its set-up does not hide; returns what it had left to move."""
@@ -194,31 +166,20 @@ class Host:
     def read_status(self):
         """A read stalls the CPU, also until the burst under way has ended."""
         held_ps = self.book("mmio_read", 1, 4 + self.register_latency_clocks)
-        clocks = (
-            min(self.burst_bytes, self.line[1]) / self.width_bytes
-            + self.arbitration_clocks
-            + self.overhead[1]
-        )
-        return "mmio_read", held_ps + self.disturb(held_ps) % int(clocks * self.clock) + self.mmio_read, 1
+        return "mmio_read", held_ps + self.disturb(held_ps) % self.read_burst + self.mmio_read, 1
 
     def frame(self, payload, sequence=0, **fields):
         """Parts in memory, as (size, offset): the head, and each page fragment that holds some of the payload."""
-        gso, whole = self.tx_scatter_gather and self.tcp and payload > 0, [(self.header + payload, 0)]
-        pages = [
-            (n, at % self.fragment_bytes % 256) for n, at in pieces(sequence, payload, self.fragment_bytes)
-        ]
-        linear = gso and len(pages) >= MOST_BUFFERS
-        fields |= {
-            "payload": payload,
-            "sequence": sequence,
-            "length": self.header + payload,
-            "linear": linear,
-        }
-        return SimpleNamespace(**fields, gso=gso, parts=[(self.header, 0), *pages] if gso > linear else whole)
+        gso, unit, length = self.tx_scatter_gather and payload > 0, self.fragment_bytes, self.header + payload
+        pages = [(n, at % unit % 256) for n, at in pieces(sequence, payload, unit)] if gso else []
+        linear = len(pages) >= MOST_BUFFERS
+        parts = [(self.header, 0), *pages] if gso and not linear else [(length, 0)]
+        fields |= {"payload": payload, "sequence": sequence, "length": length, "parts": parts}
+        return SimpleNamespace(**fields, gso=gso, linear=linear)
 
     def start(self):
         """Let the wire begin, and each move between a FIFO and memory, if it can."""
-        if self.tx_fifo and not {"resume", "wire_done"} & set(self.at):
+        if self.tx_fifo and not {"start", "wire_done"} & set(self.at):
             size = 8 + max(self.tx_fifo[0].length, 60) + 4 + 12  # preamble, padded frame, FCS, gap
             self.count.update(wire_bytes=size, wire_busy_ps=size * self.byte)
             self.at["wire_done"] = self.sim.now + size * self.byte
@@ -229,27 +190,23 @@ class Host:
             bus_ps += [self.transfer("tx_data_read", size, offset) for size, offset in parts]
             moves[TX] = self.frame_gap + (len(parts) - 1) * self.buffer_gap, sum(bus_ps)
         if self.rx_fifo and self.rx_free and RX not in self.dma:
-            offset = 0 if self.rx_align_rule == "via" else 2 * self.rx_buffer_address_mod_bytes % 64
-            bus_ps = self.transfer("rx_data_write", self.rx_fifo[0].length, offset)
+            bus_ps = self.transfer("rx_data_write", self.rx_fifo[0].length, self.rx_offset)
             bus_ps += self.transfer("rx_descriptor_read", 16) + self.transfer("rx_writeback", 4)
             moves[RX] = self.frame_gap, bus_ps
         for move, (set_up_ps, bus_ps) in moves.items():
             self.count["gap_ps"] += set_up_ps
             self.dma[move], self.on_bus[move] = set_up_ps + bus_ps, bus_ps
 
-    resume = start
-
     def dma_done(self):
-        move, peer = min(self.dma), self.peer
-        del self.dma[move]
+        self.dma.pop(move := min(self.dma))
         if move == TX:
             self.tx_fifo.append(self.posted.popleft())
             return self.start()
         self.filled.append(self.rx_fifo.popleft())
         self.rx_free -= 1
-        if self.pause and self.rx_free < PAUSE_BELOW and "resume" not in peer.at:
+        if self.pause and self.rx_free < PAUSE_BELOW and "start" not in self.peer.at:
             self.count["pauses"] += 1
-            peer.at["resume"] = self.sim.now + PAUSE_BYTES * peer.byte
+            self.peer.at["start"] = self.sim.now + PAUSE_BYTES * self.peer.byte
         self.count["rx_ring_empty"] += bool(self.rx_fifo) and not self.rx_free
         self.start()
         self.moderate("rx", not self.rx_fifo)
@@ -294,11 +251,9 @@ class Host:
                 most = [SERVE_MOST * (way in self.causes) for way in ("rx", "tx")]
                 self.causes = set()
                 self.write_registers()  # acknowledge
-                _, freed = yield from self.serve(*most, [*self.ops("mmio_write"), self.read_status()])
-                room |= freed > 0
+                room |= (yield from self.serve(*most, [*self.ops("mmio_write"), self.read_status()]))[TX] > 0
             self.causes = set()
-            if not self.napi:
-                self.write_registers()  # unmask
+            self.write_registers(not self.napi)  # unmask
             if self.napi or self.backlog or (room and self.queue) or self.output_ready:
                 self.wake(SOFT)
 
@@ -314,27 +269,22 @@ class Host:
         groups, self.rx_taken = divmod(self.rx_taken + rx, RX_GROUP)
         self.count.update(copybreaks=len(kept), backlog_drops=len(received[room:]), refills=groups > 0)
         self.rx_free += groups * RX_GROUP
-        if groups:
-            self.write_registers()
-            if self.rx_free >= min(RESUME_AT, self.rx_all - RX_GROUP):
-                self.peer.at.pop("resume", None)
-                self.peer.start()
-            self.start()
+        self.write_registers(groups > 0)
+        if groups and self.rx_free >= min(RESUME_AT, self.rx_all - RX_GROUP):
+            self.peer.at.pop("start", None)
+            self.peer.start()
+        self.start()
         self.count["tx_wakes"] += tx > 0 and not self.tx_free
         for _ in range(tx):
             self.sent.popleft()
             self.freed()
         return rx, tx
 
-    def freed(self):
-        """The driver has given a sent frame back."""
-
 
 class TcpSender(Host):
     """Whole segments leave while the window has room: two at a time, or up to a super-packet with GSO."""
 
-    written = next = acknowledged = progress_ps = duplicates = 0
-    left, blocked = 0, False  # left: of the message being written
+    written = next = acknowledged = progress_ps = duplicates = blocked = left = 0  # left: of the message
     output_ready = property(lambda self: not self.sending and self.output_bytes() > 0)
 
     def work(self):
@@ -381,23 +331,19 @@ class TcpSender(Host):
             self.progress_ps, self.duplicates = self.sim.now, 0
         elif ack.edge == self.edge and self.next > self.acknowledged:
             self.duplicates += 1
-            self.go_back(self.duplicates == DUPLICATES_BEFORE_RETRANSMIT)
+            lost = self.duplicates == DUPLICATES_BEFORE_RETRANSMIT
+            self.count["retransmits"] += lost
+            self.next = self.acknowledged if lost else self.next
         self.edge = max(self.edge, ack.edge)
         if self.blocked and 3 * (self.written - self.acknowledged) <= 2 * self.tcp_send_buffer_bytes:
             self.blocked = False
             self.wake(PROCESS)
 
-    def go_back(self, lost):
-        self.count["retransmits"] += lost
-        self.next = self.acknowledged if lost else self.next
-
     def timeout(self):
         if self.next > self.acknowledged:
-            late = self.sim.now - self.progress_ps >= self.rto
-            self.go_back(late)
-            self.duplicates, self.progress_ps = (
-                (0, self.sim.now) if late else (self.duplicates, self.progress_ps)
-            )
+            if self.sim.now - self.progress_ps >= self.rto:
+                self.count["retransmits"] += 1
+                self.next, self.duplicates, self.progress_ps = self.acknowledged, 0, self.sim.now
             self.at["timeout"] = self.progress_ps + self.rto
 
 
@@ -504,8 +450,7 @@ class UdpReceiver(Host):
         if len(self.gathered) == n:
             fits = not self.charged or self.charged + truesize < self.udp_receive_buffer_bytes
             self.count.update(socket_drops=not fits, received_bytes=fits * sum(self.gathered))
-            self.queued, self.charged = self.queued + fits, self.charged + truesize * fits
-            self.gathered = []
+            self.queued, self.charged, self.gathered = self.queued + fits, self.charged + truesize * fits, []
             if fits:
                 self.wake(PROCESS)
 
@@ -513,19 +458,18 @@ class UdpReceiver(Host):
 class Twin:
     """Two hosts on a wire. At equal times the local one goes first, and of its events the first in EVENTS."""
 
-    def __init__(self, tcp, seed, parameters):
-        ends, self.now, self.trace = (TcpSender, TcpReceiver) if tcp else (UdpSender, UdpReceiver), 0, []
+    def __init__(self, seed, parameters):
+        ends = (TcpSender, TcpReceiver) if parameters[0]["tcp"] else (UdpSender, UdpReceiver)
+        self.now, self.trace = 0, []
         streams = [seed * 0xD1342543DE82EF95 + 0x9E3779B97F4A7C15 + 8 * i for i in range(2)]
-        self.hosts = local, remote = [ends[i](self, tcp, streams[i], parameters[i]) for i in range(2)]
+        self.hosts = local, remote = [ends[i](self, streams[i], parameters[i]) for i in range(2)]
         local.peer, remote.peer = remote, local
         for host, context in product(self.hosts, range(3)):
             host.wake(context)
 
     def run(self, until_ps, events):
         """Execute all events until then, but not more; `trace` gets time, slot and queue lengths of each."""
-        servers = [
-            (i, e, jobs) for i in range(2) for e, jobs in enumerate((self.hosts[i].cpu, self.hosts[i].dma))
-        ]
+        servers = [(i, e, jobs) for i, h in enumerate(self.hosts) for e, jobs in enumerate((h.cpu, h.dma))]
         over = False
         while not over:
             ends = [(self.now + jobs[min(jobs)], i, event) for i, event, jobs in servers]
@@ -543,5 +487,4 @@ class Twin:
                 if EVENTS[event] in ("ack_due", "timeout") and host.output_ready:
                     host.wake(SOFT)
                 host.count["preemptions"] += event > 0 and min(host.cpu) < job < IDLE
-                lengths = (n for host in self.hosts for n in host.lengths())
-                self.trace.append((time_ps, 16 * i + event, *lengths))
+                self.trace.append(sum((h.lengths() for h in self.hosts), (time_ps, 16 * i + event)))

@@ -1,5 +1,7 @@
 """The core does what the twin does: event by event, counter by counter."""
 
+import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,3 +91,17 @@ def test_a_wrong_rule_is_seen(
         patch.setattr(comparison, "compare", lambda *args, **kwargs: calls.append((args, kwargs)))
         exec(program.replace("tests.twin", comparison.__package__ or ""), {})
     assert [args for args, _ in calls] == [("tcp_stream", settings)]
+
+
+def test_the_twin_is_small() -> None:
+    """Few enough lines of code to be read beside the rules: comments, docstrings and blank lines do not count."""
+    source = Path(simulator.__file__).read_text()
+    texts = [
+        n.value
+        for n in ast.walk(ast.parse(source))
+        if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)
+    ]
+    documentation = {line for text in texts for line in range(text.lineno, text.end_lineno + 1)}
+    lines = enumerate(source.splitlines(), 1)
+    code = [line for i, line in lines if line.strip() and line.strip()[0] != "#" and i not in documentation]
+    assert len(code) <= 400 and max(map(len, code)) <= 110
