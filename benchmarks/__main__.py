@@ -8,11 +8,12 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks import segmentation, speed, startup, steady, sweeps, table
+from benchmarks import ebpf, segmentation, speed, startup, steady, sweeps, table
 from benchmarks.machine import machine
 
 GROUPS = {
     "speed": lambda options: speed.measure(options.rounds),
+    "ebpf": lambda options: ebpf.measure(options.rounds),
     "sweeps": lambda options: sweeps.measure(options.rounds),
     "segmentation": lambda options: segmentation.measure(options.rounds),
     "startup": lambda options: startup.measure(options.rounds),

@@ -39,7 +39,7 @@ class Parameter:
 
     @property
     def kind(self) -> str:
-        """``float``, ``int``, ``bool`` or ``choice``."""
+        """``float``, ``int``, ``bool``, ``str`` or ``choice``."""
         return "choice" if self.choices else type(self.default).__name__
 
     def check(self, value: Any, place: str = "scenario") -> Any:
@@ -51,6 +51,10 @@ class Parameter:
             Wrong type, outside the bounds or not one of the choices.
         """
         value = getattr(value, "item", lambda: value)()  # numpy scalars
+        if self.kind == "str":
+            if not isinstance(value, str) or not value:
+                raise self._error(value, place, "not a text", "put it in quotes")
+            return value
         if isinstance(value, str) and self.kind != "choice":
             value = self._from_text(value, place)
         if self.choices:
@@ -105,6 +109,11 @@ def switch(default: bool, doc: str) -> Any:
     return dataclasses.field(
         default=default, metadata={"unit": "", "low": math.nan, "high": math.nan, "doc": doc, "choices": ()}
     )
+
+
+def text(default: str, doc: str) -> Any:
+    """Declare a free text, such as a name or a path, as a dataclass field."""
+    return choice(default, (), doc)
 
 
 def parameters_of(group: str, cls: type) -> dict[str, Parameter]:

@@ -34,12 +34,12 @@ SLOTS = (
     "cpu",
     "dma",
     "wire",
+    "process",
     "tx_timer",
     "rx_timer",
     "delayed_ack",
     "rto",
     "pause",
-    "process",
     *["none"] * 7,
 )
 

@@ -84,7 +84,7 @@ cdef class VelocityHost(Host):
     # NIC
     cdef fifo_t tx_fifo, rx_fifo
     cdef int32_t tx_fifo_bytes, rx_fifo_bytes
-    cdef bint wire_busy, paused, pausing, irq_active, irq_enabled
+    cdef bint wire_busy, pausing, irq_active, irq_enabled
     cdef uint32_t isr
     cdef moderation_t tx_moderation, rx_moderation
     # the service routine under way
@@ -101,8 +101,6 @@ cdef class VelocityHost(Host):
     cdef void moderate(self, moderation_t* m, int32_t event, uint32_t plain, uint32_t suppressed, bint queue_empty) noexcept nogil
     cdef void irq_update(self) noexcept nogil
     cdef int32_t rx_offset(self) noexcept nogil
-    cdef void pause(self) noexcept nogil
-    cdef void resume(self) noexcept nogil
     cdef void power_up(self) noexcept nogil
     cdef void serve_charge(self, int32_t context, int32_t most_rx, int32_t most_tx) noexcept nogil
     cdef void serve_apply(self) noexcept nogil

@@ -59,7 +59,7 @@ cdef class VelocityHost(Host):
     cdef int configure(self, object spec, str workload) except -1:
         Host.configure(self, spec, workload)
         driver, nic, bus, wire = spec.driver, spec.nic, spec.bus, spec.wire
-        cdef double mhz = spec.cpu.frequency_mhz
+        cdef double mhz = spec.cpu.frequency_mhz / spec.cpu.cycles_factor
         self.set.gso = driver.tx_scatter_gather
         self.set.fragments_verified = driver.rx_checksum_rule == "mainline"
 
@@ -367,10 +367,10 @@ cdef class VelocityHost(Host):
             self.rx_credit -= 1
             self.rx_done += 1
             self.stats.rx_frames += 1
-            if self.p.pause and self.rx_credit < PAUSE_BELOW and not (<VelocityHost>self.peer).paused:
+            if self.p.pause and self.rx_credit < PAUSE_BELOW and not self.peer.paused:
                 self.pausing = True
                 self.device_stats.pauses += 1
-                (<VelocityHost>self.peer).pause()
+                self.peer.pause()
             self.dma_rx_start()
             server_dispatch(self.q, &self.dma)  # before the interrupt: its register read delays what the engine does next
             self.moderate(&self.rx_moderation, EVENT_RX_TIMER, ISR_RX, ISR_RX_SUPPRESSED, self.rx_fifo.count == 0)
@@ -499,7 +499,7 @@ cdef class VelocityHost(Host):
             self.mmio(0, 1)
             if self.pausing and self.rx_credit >= min(RESUME_AT, self.p.rx_ring - RX_GROUP):
                 self.pausing = False
-                (<VelocityHost>self.peer).resume()
+                self.peer.resume()
             self.dma_rx_start()
         for _i in range(self.serve_tx):
             self.socket.sent(self, self.tx_truesize[self.tx_clean])
@@ -514,13 +514,11 @@ cdef class VelocityHost(Host):
         self.serve_rx = 0
         self.serve_tx = 0
 
-    @final
     cdef void pause(self) noexcept nogil:
         """The peer asks for silence; unless it takes that back before, the request ends by itself."""
         self.paused = True
         queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.p.byte_ps)
 
-    @final
     cdef void resume(self) noexcept nogil:
         self.paused = False
         queue_clear(self.q, self.base + EVENT_PAUSE)

@@ -1,8 +1,8 @@
 """Pending events: one per slot.
 
 Every actor (a CPU, a DMA engine, a timer) owns one slot and has at most one pending event, so moving an event is one store:
-no heap, no allocation, no tombstones. The next event is the least of few numbers. Of each sixteen slots the first three
-are for what moves with every frame, six for timers, whose least is kept up to date when one of them moves, the rest unused.
+no heap, no allocation, no tombstones. The next event is the least of few numbers. Of each sixteen slots the first four
+are for what moves with every frame, five for timers, whose least is kept up to date when one of them moves, the rest unused.
 Events at the same picosecond run in the order of their slots. That makes a key one integer (time, then slot), and the
 outcome independent of who set an event first.
 """
@@ -13,7 +13,7 @@ cdef enum:
     QUEUE_SLOT_BITS = 5
     QUEUE_GROUPS = 2
     QUEUE_GROUP = 16                    # slots, of one host
-    QUEUE_BUSY = 3                      # the first ones of each group
+    QUEUE_BUSY = 4                      # the first ones of each group
     QUEUE_USED = 9                      # these and the timers
 
 cdef struct queue_t:
@@ -36,7 +36,7 @@ cdef inline void queue_put(queue_t* q, int32_t slot, int64_t key) noexcept nogil
     q.key[slot] = key
     if slot % QUEUE_GROUP >= QUEUE_BUSY:
         timer = &q.key[slot // QUEUE_GROUP * QUEUE_GROUP + QUEUE_BUSY]
-        q.timer[slot // QUEUE_GROUP] = min(min(min(timer[0], timer[1]), min(timer[2], timer[3])), min(timer[4], timer[5]))
+        q.timer[slot // QUEUE_GROUP] = min(min(min(timer[0], timer[1]), min(timer[2], timer[3])), timer[4])
 
 
 cdef inline void queue_set(queue_t* q, int32_t slot, int64_t time_ps) noexcept nogil:
@@ -55,8 +55,8 @@ cdef inline bint queue_pending(const queue_t* q, int32_t slot) noexcept nogil:
 cdef inline int64_t queue_next(const queue_t* q) noexcept nogil:
     """Key of the next event, INT64_MAX if none is pending."""
     # Selects, not branches: which actor is next cannot be predicted.
-    cdef int64_t a = min(min(q.key[0], q.key[1]), q.key[2])
-    cdef int64_t b = min(min(q.key[16], q.key[17]), q.key[18])
+    cdef int64_t a = min(min(q.key[0], q.key[1]), min(q.key[2], q.key[3]))
+    cdef int64_t b = min(min(q.key[16], q.key[17]), min(q.key[18], q.key[19]))
     return min(min(a, b), min(q.timer[0], q.timer[1]))
 
 

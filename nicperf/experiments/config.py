@@ -131,6 +131,7 @@ class ExperimentConfig:
     warmup_s: float
     seeds: tuple[int, ...]
     reference: str
+    patched: tuple[str, ...]
     tolerances: Mapping[str, float]
     noise: Mapping[str, float]
     goals: Mapping[str, float]
@@ -152,7 +153,8 @@ class ExperimentConfig:
         Parameters
         ----------
         name : str
-            A configuration, or one followed by local patches to add, as in ``baseline+napi+dma_length``.
+            A configuration, or one followed by patches to add, as in ``baseline+napi+dma_length``. They are
+            added to the first of the `patched` sides.
 
         Raises
         ------
@@ -163,7 +165,8 @@ class ExperimentConfig:
         found = _look_up(self.configurations, base, self.slug, "configuration")
         for patch in added:
             _look_up(self.patches, patch, self.slug, "patch")
-        return replace(found, name=name, local_patches=(*found.local_patches, *added))
+        side = f"{self.patched[0]}_patches"
+        return replace(found, name=name, **{side: (*getattr(found, side), *added)})
 
     def workload(self, name: str) -> Workload:
         """Look up a workload; a `ScenarioError` suggests close names."""

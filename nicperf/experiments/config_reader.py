@@ -47,6 +47,7 @@ class _Head:
     warmup_s: float
     seeds: tuple[int, ...]
     reference: str
+    patched: tuple[str, ...] = ("local", "remote")
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,8 @@ def read(path: Path) -> ExperimentConfig:
     workloads = reader.tables(Workload, file.workloads, "workloads")
     reader.one_of([head.slug], [path.stem], "[experiment]", "slug")
     reader.one_of([head.reference], configurations, "[experiment]", "reference")
+    reader.one_of(head.patched, ("local", "remote"), "[experiment]", "patched")
+    reader.refuse(not head.patched, "expected a side at least", "[experiment]", "patched", head.patched)
     for name, configuration in configurations.items():
         for key in ("local_patches", "remote_patches"):
             reader.one_of(getattr(configuration, key), patches, f"[configurations.{name}]", key)

@@ -42,11 +42,18 @@ def _interrupts(summary: Summary, side: str, workload: Workload) -> float:
     return summary[f"interrupts_per_s_{side}"] * workload.elapsed_s
 
 
+def _packets(summary: Summary, side: str, workload: Workload) -> float:
+    # An XDP program counts the frames it has seen: all that the driver took from its ring.
+    return summary[f"rx_frames_per_s_{side}"]
+
+
 QUANTITIES: Mapping[str, Reading] = {
     "throughput_mbit_s": _throughput,
     "cpu_percent": _cpu,
     "service_demand_us_per_kb": _service_demand,
     "messages": _messages,
     "interrupts_total": _interrupts,
+    "packets_per_s": _packets,
+    "packets_kpps": lambda summary, side, workload: _packets(summary, side, workload) / 1000,
 }
 SUMMED_OVER_A_SESSION = frozenset({"interrupts_total"})

@@ -50,6 +50,7 @@ def settings(
         for side, applied in zip(
             SIDES, (configuration.local_patches, configuration.remote_patches), strict=True
         )
+        if side.removesuffix(".") in config.patched
         for patch in config.patches.values()
         for name, value in (patch.on if patch.name in applied else patch.off).items()
     }

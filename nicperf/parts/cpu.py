@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nicperf.parameter import parameter
+from nicperf.parameter import choice, parameter
 
 
 @dataclass(frozen=True)
@@ -13,15 +13,25 @@ class Cpu:
 
     Notes
     -----
-    A more urgent context preempts the running one, which later resumes where it stopped. Every job has one
-    length, fixed when it starts; its effects (a descriptor posted, a frame queued, a socket woken) happen at
-    its end.
+    The process may have a core of its own. A more urgent context preempts the running one, which later
+    resumes where it stopped. Every job has one length, fixed when it starts; its effects (a descriptor
+    posted, a frame queued, a socket woken) happen at its end.
 
-    Not modelled: more than one core, ksoftirqd and the restart limit of softirqs, the timer tick, other
-    processes, frequency changes, caches other than through `Memory`.
+    Not modelled: more cores than that, the caches between them, ksoftirqd and the restart limit of softirqs,
+    the timer tick, other processes, frequency changes, caches other than through `Memory`.
     """
 
     frequency_mhz: float = parameter(1400.0, "MHz", 50.0, 10000.0, "Core clock.")
+    cycles_factor: float = parameter(
+        1.0,
+        "1",
+        0.05,
+        20.0,
+        "Cycles that this core takes for each cycle stated, here and for every other part.",
+    )
+    process_core: str = choice(
+        "same", ("same", "other"), "Whether the process shares the core of the interrupts."
+    )
     irq_entry_cycles: float = parameter(
         2500.0, "cycles", 0.0, 50000.0, "Entry, exit and interrupt controller, per interrupt."
     )

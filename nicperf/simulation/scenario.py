@@ -197,11 +197,10 @@ def check_settings(driver: str, params: Mapping[str, Any], place: str = "scenari
         if rest not in own:
             cure = closest(rest, own)
             raise ScenarioError("unknown parameter", place=place, field=name, value=value, cure=cure)
-        checked = own[rest].check(value, place)
         if side:
-            sided[name] = checked
+            sided[name] = own[rest].check(value, place)
         else:
-            plain |= {f"{s}.{rest}": checked for s in SIDES if rest in sides[s]}
+            plain |= {f"{s}.{rest}": sides[s][rest].check(value, place) for s in SIDES if rest in sides[s]}
     return {**plain, **sided}
 
 

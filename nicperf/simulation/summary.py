@@ -70,6 +70,7 @@ def summarise(system: System, change: np.ndarray, seconds: Any) -> dict[str, Any
         out[f"cpu_percent_{side}"] = 100 * busy_s[..., i] / seconds
         out[f"service_demand_us_per_kb_{side}"] = busy_s[..., i] * 1e6 / received_kb
         out[f"interrupts_per_s_{side}"] = host["interrupts"][..., i] / seconds
+        out[f"rx_frames_per_s_{side}"] = host["rx_frames"][..., i] / seconds
         out[f"bus_percent_{side}"] = 100 * bus_ps[..., i] * 1e-12 / seconds
         out[f"dma_gap_percent_{side}"] = 100 * device["gap_ps"][..., i] * 1e-12 / seconds
     out["frames_per_s"] = host["tx_frames"][..., 0] / seconds

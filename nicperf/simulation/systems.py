@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from nicperf.drivers import velocity
+from nicperf.drivers import desktop, fec, pktgen, velocity
+from nicperf.drivers._desktop import DesktopHost
+from nicperf.drivers._fec import FecHost, UdpDiscard
+from nicperf.drivers._pktgen import PktgenHost
 from nicperf.drivers._velocity import VelocityHost
 from nicperf.drivers._velocity_bytes import VelocityBytesHost
 from nicperf.parts.bus import ParallelBus
 from nicperf.parts.cpu import Cpu, Memory
+from nicperf.parts.dma import Dma
+from nicperf.parts.pages import PageAllocator, PageCosts, PagePool, SkbHeads
 from nicperf.parts.wire import Wire
+from nicperf.stack._host import Socket
+from nicperf.stack._iperf import IperfSender
 from nicperf.stack._tcp import TcpReceiver, TcpSender
 from nicperf.stack._udp import UdpReceiver, UdpSender
-from nicperf.stack.costs import Sockets, Stack, Workload
+from nicperf.stack.costs import IperfSockets, Sockets, Stack, Workload
 
 SIDES = ("local", "remote")
 
@@ -62,7 +69,44 @@ class System:
 COMMON_COUNTERS = ("wire_bytes", "wire_busy_ps", "gap_ps")
 
 _HOST = {"cpu": Cpu, "memory": Memory, "stack": Stack, "socket": Sockets, "workload": Workload, "wire": Wire}
+_FEC = {
+    **_HOST,
+    "nic": fec.FecNic,
+    "driver": fec.FecDriver,
+    "xdp": fec.Xdp,
+    "dma": Dma,
+    "pages": PageAllocator,
+    "page_costs": PageCosts,
+    "page_pool": PagePool,
+    "heads": SkbHeads,
+}
 _VELOCITY = {**_HOST, "bus": ParallelBus, "nic": velocity.VelocityNic, "driver": velocity.VelocityDriver}
+_DESKTOP = {**_HOST, "pc": desktop.DesktopNic}
+#: A board with an i.MX8QXP. The process has a core of its own; the kernel of 2022 hands segments to GRO, which joins as many
+#: buffers as an sk_buff has fragments, and passes them on without the backlog of netif_rx.
+_FEC_VALUES = {
+    "cpu.frequency_mhz": 1200.0,
+    "cpu.process_core": "other",
+    "stack.gro_segments": 17,
+    "stack.netif_rx_cycles": 0.0,
+    "workload.message_bytes": 131072,
+    "workload.receive_bytes": 131072,
+}
+#: A PC of 2014 to 2022. Guesses, but for iperf2's 1.65 us per small write (`syscall_cycles`, with what the client itself
+#: does) and the client's 416 KByte of send buffer, which are the thread's of 2022.
+_DESKTOP_VALUES = {
+    "cpu.frequency_mhz": 3500.0,
+    "cpu.process_core": "other",
+    "cpu.syscall_cycles": 5650.0,
+    "memory.last_cache_bytes": 8 << 20,
+    "memory.copy_cached_cycles_per_byte": 0.1,
+    "memory.copy_cold_cycles_per_byte": 0.4,
+    "stack.fragment_bytes": 32768,
+    "stack.gro_segments": 45,
+    "workload.message_bytes": 131072,
+    "workload.send_buffers": 1,
+    "workload.receive_bytes": 131072,
+}
 
 
 def _velocity_ends(sender: type, receiver: type) -> tuple[End, End]:
@@ -89,6 +133,42 @@ SYSTEMS: Mapping[str, System] = MappingProxyType(
                 "receiver DMA engine": ("remote.nic.frame_gap_ns", False),
                 "receiver CPU": ("remote.cpu.frequency_mhz", True),
             },
-        )
+        ),
+        "desktop": System(
+            groups=({**_DESKTOP, "socket": IperfSockets}, _DESKTOP),
+            counters=(desktop.COUNTERS, desktop.COUNTERS),
+            ends={"iperf": (End(DesktopHost, None, IperfSender), End(DesktopHost, None, TcpReceiver))},
+            defaults={
+                **{f"{side}.{name}": value for side in SIDES for name, value in _DESKTOP_VALUES.items()},
+                "local.socket.tcp_send_buffer_bytes": 425984,
+            },
+            resources={
+                "sender DMA engine": ("local.pc.dma_mbyte_s", True),
+                "sender CPU": ("local.cpu.frequency_mhz", True),
+                "wire": ("wire.rate_mbit_s", True),
+                "receiver DMA engine": ("remote.pc.dma_mbyte_s", True),
+                "receiver CPU": ("remote.cpu.frequency_mhz", True),
+            },
+        ),
+        "fec": System(
+            groups=({**_DESKTOP, "socket": IperfSockets, "pktgen": pktgen.Pktgen}, _FEC),
+            counters=(desktop.COUNTERS, fec.COUNTERS),
+            ends={
+                "iperf": (End(DesktopHost, None, IperfSender), End(FecHost, None, TcpReceiver)),
+                "xdp": (End(PktgenHost, None, Socket), End(FecHost, None, UdpDiscard)),
+            },
+            defaults={
+                **{f"local.{name}": value for name, value in _DESKTOP_VALUES.items()},
+                **{f"remote.{name}": value for name, value in _FEC_VALUES.items()},
+                "local.socket.tcp_send_buffer_bytes": 425984,
+            },
+            resources={
+                "sender DMA engine": ("local.pc.dma_mbyte_s", True),
+                "sender CPU": ("local.cpu.frequency_mhz", True),
+                "wire": ("wire.rate_mbit_s", True),
+                "receiver DMA engine": ("remote.nic.dma_mbyte_s", True),
+                "receiver CPU": ("remote.cpu.frequency_mhz", True),
+            },
+        ),
     }
 )

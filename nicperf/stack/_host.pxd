@@ -8,7 +8,8 @@ from nicperf.parts._fifo cimport fifo_t
 from nicperf.parts._frames cimport frame_t, frames_t
 
 cdef enum:                              # event slots of one host
-    EVENT_CPU, EVENT_DMA, EVENT_WIRE, EVENT_TX_TIMER, EVENT_RX_TIMER, EVENT_DELAYED_ACK, EVENT_RTO, EVENT_PAUSE, EVENT_PROCESS
+    EVENT_CPU, EVENT_DMA, EVENT_WIRE, EVENT_PROCESS     # these move with every frame: QUEUE_BUSY
+    EVENT_TX_TIMER, EVENT_RX_TIMER, EVENT_DELAYED_ACK, EVENT_RTO, EVENT_PAUSE
     EVENTS_PER_HOST = QUEUE_GROUP
 
 cdef enum:                              # what the softirq job under way will do when it ends
@@ -22,7 +23,7 @@ cdef enum:
 cdef struct costs_t:                    # picoseconds, or picoseconds per byte, on this host's CPU
     int64_t irq_entry, irq_shared, mmio_read, mmio_write, softirq, syscall, wakeup
     int64_t skb_alloc, skb_free, page, sendpage, tcp_output, tcp_input, udp, ip_output, ip_input
-    int64_t ip_fragment, ip_reassemble, gso_segment, qdisc, netif_rx
+    int64_t ip_fragment, ip_reassemble, gso_segment, qdisc, gro, netif_rx
     double copy_cached, copy_cold, checksum
     int64_t jitter                      # half width of every job's length, in 1/65536
 
@@ -35,6 +36,7 @@ cdef struct settings_t:                 # of this host's socket, stack and workl
     int32_t tx_truesize_bytes, rx_truesize_bytes
     int64_t rto_ps, delayed_ack_ps
     bint gso, sendfile, fragments_verified
+    bint pages                          # the driver wants to know who keeps what it received
 
 cdef struct packet_t:                   # waits in the device queue; a super-packet shrinks as segments leave
     int64_t sequence
@@ -66,6 +68,7 @@ cdef class Host
 
 
 cdef class Socket:
+    cdef int configure(self, Host h, object spec) except -1
     cdef void start(self, Host h) noexcept nogil
     cdef void process_done(self, Host h) noexcept nogil
     cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil
@@ -85,6 +88,7 @@ cdef class Host:
     cdef server_t process_cpu           # of the process, if it does not share the one that takes the interrupts
     cdef server_t* serves[CONTEXTS]     # the CPU of each context
     cdef server_t dma
+    cdef bint paused                    # the peer has asked for silence (802.3x)
     cdef ledger_t ledger
     cdef random_t random
     cdef costs_t cost
@@ -137,4 +141,8 @@ cdef class Host:
     cdef void xmit_charge(self, int32_t context, const packet_t* p) noexcept nogil
     cdef void xmit(self, packet_t* p) noexcept nogil
     cdef void arrive(self, int32_t frame) noexcept nogil
+    cdef void pause(self) noexcept nogil
+    cdef void resume(self) noexcept nogil
+    cdef void merged(self, int32_t into, int32_t frame) noexcept nogil
+    cdef void taken(self, int32_t frame, bint kept) noexcept nogil
     cdef int64_t consume(self, int32_t context, int64_t n_bytes) noexcept nogil

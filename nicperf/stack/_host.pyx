@@ -19,6 +19,10 @@ cdef enum:
 cdef class Socket:
     """What a process and the protocol do; subclasses fill in every method."""
 
+    cdef int configure(self, Host h, object spec) except -1:
+        """Read what is this socket's own; the host has read its part."""
+        return 0
+
     cdef void start(self, Host h) noexcept nogil:
         return
 
@@ -72,7 +76,7 @@ cdef class Host:
     cdef int configure(self, object spec, str workload) except -1:
         """Turn the host's dataclasses into the structs that the run reads; the driver does its own, then powers up."""
         cpu, stack, memory, sockets, work, wire = spec.cpu, spec.stack, spec.memory, spec.socket, spec.workload, spec.wire
-        cdef double mhz = cpu.frequency_mhz
+        cdef double mhz = cpu.frequency_mhz / cpu.cycles_factor
         cdef int32_t options = 12 if sockets.tcp_timestamps else 0
 
         self.cost.irq_entry = cycles_ps(cpu.irq_entry_cycles, mhz)
@@ -96,6 +100,7 @@ cdef class Host:
         self.cost.ip_reassemble = cycles_ps(stack.ip_reassemble_cycles, mhz)
         self.cost.gso_segment = cycles_ps(stack.gso_segment_cycles, mhz)
         self.cost.qdisc = cycles_ps(stack.qdisc_cycles, mhz)
+        self.cost.gro = cycles_ps(stack.gro_cycles, mhz)
         self.cost.netif_rx = cycles_ps(stack.netif_rx_cycles, mhz)
         self.cost.copy_cached = memory.copy_cached_cycles_per_byte * 1e6 / mhz
         self.cost.copy_cold = memory.copy_cold_cycles_per_byte * 1e6 / mhz
@@ -120,7 +125,10 @@ cdef class Host:
         self.set.rx_truesize_bytes = sockets.rx_truesize_bytes
         self.set.rto_ps = <int64_t>(sockets.rto_us * 1e6)
         self.set.delayed_ack_ps = <int64_t>(sockets.delayed_ack_us * 1e6)
+        if cpu.process_core == "other":
+            self.serves[PROCESS] = &self.process_cpu
         self.set.sendfile = workload == "tcp_sendfile"
+        self.socket.configure(self, spec)
         return 0
 
     @final
@@ -224,6 +232,7 @@ cdef class Host:
 
     cdef void soft_done(self) noexcept nogil:
         cdef int32_t job = self.soft_job
+        cdef int64_t received_bytes
         cdef const frame_t* f
         self.soft_job = SOFT_NOTHING
         if job == SOFT_POLL:
@@ -237,7 +246,10 @@ cdef class Host:
             if f.kind != TCP_ACK:
                 self.stats.latency_ps += self.q.now_ps - f.born_ps
                 self.latency[latency_bucket(self.q.now_ps - f.born_ps)] += 1
+            received_bytes = self.stats.received_bytes
             self.socket.input_done(self, f)
+            if self.set.pages:
+                self.taken(self.soft_frame, self.stats.received_bytes > received_bytes)
             frames_give(self.frames, self.soft_frame)
         elif job == SOFT_OUTPUT:
             self.socket.output_done(self, SOFT_IRQ)
@@ -268,6 +280,8 @@ cdef class Host:
             if held.sequence + held.payload_bytes == f.sequence and held.payload_bytes + f.payload_bytes <= GRO_BYTES:
                 held.payload_bytes += f.payload_bytes
                 self.gro_segments += 1
+                if self.set.pages:
+                    self.merged(self.gro_held, frame)
                 if self.gro_segments == self.set.gro_segments or f.payload_bytes < self.set.mss_bytes:
                     self.gro_flush()        # full, or its end
                 frames_give(self.frames, frame)
@@ -373,6 +387,21 @@ cdef class Host:
         return
 
     cdef void arrive(self, int32_t frame) noexcept nogil:
+        return
+
+    cdef void pause(self) noexcept nogil:
+        """The peer asks for silence."""
+        return
+
+    cdef void resume(self) noexcept nogil:
+        return
+
+    cdef void merged(self, int32_t into, int32_t frame) noexcept nogil:
+        """GRO has added a frame to the packet that began with another."""
+        return
+
+    cdef void taken(self, int32_t frame, bint kept) noexcept nogil:
+        """The protocol is done with a packet; the socket keeps its data or not."""
         return
 
     cdef int64_t consume(self, int32_t context, int64_t n_bytes) noexcept nogil:

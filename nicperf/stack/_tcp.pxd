@@ -3,6 +3,11 @@ from libc.stdint cimport int32_t, int64_t
 from nicperf.stack._host cimport Host, Socket, packet_t
 
 
+cdef inline int32_t tcp_begun(int64_t start, int64_t end, int32_t unit) noexcept nogil:
+    """How many units of the stream begin in [start, end)."""
+    return <int32_t>((end + unit - 1) // unit - (start + unit - 1) // unit)
+
+
 cdef class TcpSender(Socket):
     cdef int64_t written                # stream offset up to which the process has filled the socket
     cdef int64_t next_sequence          # next byte to send
@@ -32,6 +37,7 @@ cdef class TcpReceiver(Socket):
     cdef int32_t reading_bytes          # that the receive job under way copies
     cdef bint blocked                   # the process waits for data
     cdef bint waking
+    cdef bint short_segment             # has come since the last ACK
     cdef bint ack_now                   # the input job under way ends with an ACK
     cdef bint ack_wanted                # an ACK waits for a context to send it
     cdef int32_t ack_owner              # context that sends an ACK of its own now, -1 = none

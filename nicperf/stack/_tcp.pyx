@@ -4,7 +4,8 @@ Sender: the process copies messages into the socket and blocks when the send buf
 segments leave while the peer's window has room, from the process or from the softirq that handled an ACK. With GSO, segments
 leave as super-packets: at the end of a message, when one is full, or once a third of the window is open.
 Receiver: more than one full segment is acknowledged at once, less after the delayed-ACK time. The process reads what is
-there. A read that re-opens a window that had shrunk to less than half sends an update.
+there. A read that re-opens a window that had shrunk to less than half sends an update. One that empties the queue acknowledges
+a segment that was not full (tcp_cleanup_rbuf): the sender may wait for that by Nagle's rule.
 
 Loss is repaired by going back to the first unacknowledged byte after three duplicate ACKs or the retransmission timeout.
 
@@ -26,11 +27,6 @@ cdef enum:
     TRAIN_SEGMENTS = 2                  # leave in one job: what an ACK of two segments lets go without a break
 
 
-cdef inline int32_t begun(int64_t start, int64_t end, int32_t unit) noexcept nogil:
-    """How many units of the stream begin in [start, end)."""
-    return <int32_t>((end + unit - 1) // unit - (start + unit - 1) // unit)
-
-
 cdef class TcpSender(Socket):
 
     cdef void start(self, Host h) noexcept nogil:
@@ -40,7 +36,6 @@ cdef class TcpSender(Socket):
 
     # process ---------------------------------------------------------------------------------------------------------
 
-    @final
     cdef void process_next(self, Host h) noexcept nogil:
         """Send what may be sent, else write on, else wait for space."""
         if h.queue_run(PROCESS):
@@ -75,12 +70,12 @@ cdef class TcpSender(Socket):
             self.chunk_bytes = min(self.chunk_bytes, unit - <int32_t>(self.written % unit))
         end = self.written + self.chunk_bytes
         if h.set.sendfile:
-            n = begun(self.written, end, h.set.fragment_bytes)
+            n = tcp_begun(self.written, end, h.set.fragment_bytes)
             ledger_charge(&h.ledger, PROCESS, OP_SENDPAGE, n * h.cost.sendpage, n)
         if h.set.gso:
-            n = begun(self.written, end, h.set.fragment_bytes)
+            n = tcp_begun(self.written, end, h.set.fragment_bytes)
             ledger_charge(&h.ledger, PROCESS, OP_PAGE, n * h.cost.page, n)
-        n = begun(self.written, end, h.set.super_packet_bytes if h.set.gso else h.set.mss_bytes)
+        n = tcp_begun(self.written, end, h.set.super_packet_bytes if h.set.gso else h.set.mss_bytes)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, n * h.cost.skb_alloc, n)
         if not (h.set.sendfile and h.set.gso):  # without scatter-gather sendfile maps each page and copies it
             ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * copy), 1)
@@ -102,7 +97,6 @@ cdef class TcpSender(Socket):
 
     # output ----------------------------------------------------------------------------------------------------------
 
-    @final
     cdef int64_t output_bytes(self, Host h) noexcept nogil:
         """Payload of the next packet or train of segments, 0 if none may leave now."""
         cdef int64_t mss = h.set.mss_bytes
@@ -213,12 +207,14 @@ cdef class TcpReceiver(Socket):
             self.ack_charge(h, SOFT_IRQ)
 
     cdef void input_done(self, Host h, const frame_t* f) noexcept nogil:
-        if f.sequence == self.expected:
-            self.expected += f.payload_bytes
-            self.unread_bytes += f.payload_bytes
-            h.stats.received_bytes += f.payload_bytes
-            self.unacknowledged += f.payload_bytes
+        cdef int64_t fresh = f.sequence + f.payload_bytes - self.expected
+        if f.sequence <= self.expected and fresh > 0:   # a retransmission may be cut differently: its beginning is known
+            self.expected += fresh
+            self.unread_bytes += fresh
+            h.stats.received_bytes += fresh
+            self.unacknowledged += fresh
             self.arrived_ps = h.q.now_ps
+            self.short_segment |= f.payload_bytes < h.set.mss_bytes
         else:
             h.stats.socket_drops += 1
         if self.ack_now:
@@ -251,6 +247,7 @@ cdef class TcpReceiver(Socket):
         self.out.ack = self.expected
         self.out.window_edge = self.advertised_edge
         self.unacknowledged = 0
+        self.short_segment = False
         h.stats.acks_sent += 1
         h.queue_put(&self.out, context)
         if context == SOFT_IRQ and h.qdisc_count:
@@ -307,6 +304,7 @@ cdef class TcpReceiver(Socket):
             if 2 * left <= h.set.receive_buffer_bytes and fresh >= 2 * left:
                 h.stats.window_updates += 1
                 self.ack_wanted = True
+            self.ack_wanted |= self.short_segment and self.unread_bytes == 0
         if h.queue_run(PROCESS):
             return
         if self.output_ready(h):

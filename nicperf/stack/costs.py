@@ -46,6 +46,9 @@ class Stack:
     qdisc_cycles: float = parameter(
         250.0, "cycles", 0.0, 50000.0, "Enqueue and dequeue at the device queue, per packet."
     )
+    gro_cycles: float = parameter(
+        400.0, "cycles", 0.0, 50000.0, "GRO, per received TCP segment, where the driver passes frames to it."
+    )
     netif_rx_cycles: float = parameter(
         200.0, "cycles", 0.0, 50000.0, "Pass a frame to the backlog of this CPU and take it out."
     )
@@ -97,6 +100,33 @@ class Sockets:
     rto_us: float = parameter(200000.0, "us", 1000.0, 1e7, "Retransmission timeout.")
     delayed_ack_us: float = parameter(
         40000.0, "us", 100.0, 1e6, "How long a single segment may wait for its ACK."
+    )
+
+
+@dataclass(frozen=True)
+class IperfSockets(Sockets):
+    """The sending socket of an iperf2 client, on the TCP of Linux 6.0.
+
+    Notes
+    -----
+    The rules stand in `nicperf/stack/_iperf.pyx`.
+
+    Source
+    ------
+    Linux v6.0: tcp_autocorking is on by default; tcp_small_queue_check lets 1 ms of the pacing rate be below
+    TCP, which in congestion avoidance is 120 % of window over round trip: 138 KB at the rate of a full gigabit.
+    An empty sk_buff of TCP accounts for 1280 bytes of memory (sk_buff 256, head 704, skb_shared_info 320).
+    """
+
+    nodelay: bool = switch(False, "TCP_NODELAY (iperf -N): no Nagle.")
+    autocorking: bool = switch(
+        True, "net.ipv4.tcp_autocorking: a small packet grows while an earlier one awaits its completion."
+    )
+    tsq_bytes: int = parameter(
+        138000, "bytes", 0, 1 << 24, "Memory in device queue and driver above which TCP waits; 0 = no limit."
+    )
+    tx_overhead_bytes: int = parameter(
+        1280, "bytes", 0, 65536, "Memory that an sk_buff accounts for beside its payload, below TCP."
     )
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise, product
 from math import inf
 from types import SimpleNamespace
 
-EVENTS = ("job_done", "dma_done", "wire_done", "tx_due", "rx_due", "ack_due", "timeout", "start")
+EVENTS = ("job_done", "dma_done", "wire_done", "process", "tx_due", "rx_due", "ack_due", "timeout", "start")
 (HARD, SOFT, PROCESS, IDLE), (RX, TX), ASLEEP = range(4), range(2), None  # contexts; moves of the DMA engine
 BACKLOG_WEIGHT, POLL_BUDGET, SERVE_MOST, RX_GROUP, MOST_BUFFERS = 64, 64, 16, 4, 7
 PAUSE_BELOW, RESUME_AT, PAUSE_BYTES = 24, 48, 65535 * 512 // 8
