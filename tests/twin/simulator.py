@@ -348,7 +348,9 @@ class TcpSender(Host):
 
 
 class TcpReceiver(Host):
-    """Acknowledges more than one segment at once; a read that opens the window much sends an ACK, too."""
+    """Acknowledges more than one segment at once. A read that opens the window much sends an ACK, too, and one that
+    empties the socket if what is not yet acknowledged is less than a segment.
+    """
 
     expected = unread = unacknowledged = arrived_ps = ack_wanted = 0
     blocked = property(lambda self: not self.unread)
@@ -360,7 +362,7 @@ class TcpReceiver(Host):
         self.unread -= size
         update = 2 * (self.edge - self.expected) <= min(window, window - self.unread)
         self.count.update(messages=1, window_updates=update)
-        self.ack_wanted |= update
+        self.ack_wanted |= update or (not self.unread and 0 < self.unacknowledged < self.mss)
 
     def receive(self, segment):
         in_order, payload = segment.sequence == self.expected, segment.payload
