@@ -267,7 +267,7 @@ def simulate_scenario(
     sc: Scenario, fidelity: str = "timing", capture_frames: int = DEFAULT_CAPTURE_FRAMES
 ) -> Run:
     """Execute a checked scenario."""
-    wiretap = wiretap_for(fidelity, capture_frames)
+    wiretap = wiretap_for(sc.driver, sc.workload, fidelity, capture_frames)
     rows, latency = execute(sc, host_spec(sc, "local"), host_spec(sc, "remote"), sc.seed, wiretap)
     return Run(sc, rows, latency, None if wiretap is None else Capture.of(wiretap))
 
@@ -320,7 +320,7 @@ def simulate(
     Raises
     ------
     ScenarioError
-        Unknown name, wrong type or a value out of range.
+        Unknown name, wrong type or a value out of range; bytes in a system without hosts that carry them.
 
     Examples
     --------
