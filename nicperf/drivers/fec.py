@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from nicperf.errors import ScenarioError, closest
+from nicperf.packets import ebpf
 from nicperf.parameter import choice, parameter, switch, text
 from nicperf.parts import pages
 
@@ -22,7 +25,8 @@ COUNTERS = (
     """.split(),
     *pages.COUNTERS,
     *"""
-    rx_pp_inflight lines_cleaned lines_invalidated dma_maps dma_syncs dma_unmaps
+    rx_pp_inflight rx_pp_in_cache rx_pp_in_ring skbs heads_allocated heads_freed
+    lines_cleaned lines_invalidated dma_maps dma_syncs dma_unmaps
     """.split(),
 )
 
@@ -159,3 +163,35 @@ class Xdp:
     redirect_cycles: float = parameter(
         400.0, "cycles", 0.0, 50000.0, "Act on a redirection: target, bulk queue, the copy into an AF_XDP ring."
     )
+
+
+def xdp_program(name: str) -> ebpf.Program:
+    """The program that `Xdp.program` names, with maps of its own.
+
+    Raises
+    ------
+    ScenarioError
+        Neither a sample nor a file, or a file with several programs.
+    DataError
+        A file that is no object of clang.
+    """
+    if name in ebpf.samples():
+        return ebpf.sample(name)
+    if not Path(name).is_file():
+        raise ScenarioError(
+            "neither a sample program nor an object file",
+            place="scenario",
+            field="xdp.program",
+            value=name,
+            cure=closest(name, ebpf.samples()),
+        )
+    source = ebpf.load(name)
+    if len(source.programs) > 1:
+        raise ScenarioError(
+            f"holds several programs ({', '.join(source.programs)})",
+            place="scenario",
+            field="xdp.program",
+            value=name,
+            cure="compile each into an object of its own",
+        )
+    return ebpf.Program(source, next(iter(source.programs)))
