@@ -18,7 +18,18 @@ from nicperf.simulation.summary import HOST_COUNTERS
 from nicperf.simulation.systems import SIDES, SYSTEMS
 
 LEDGER = [f"{context}.{operation}" for context in CONTEXTS for operation in OPERATIONS]
-SLOTS = ("cpu", "dma", "wire", "process", "tx_timer", "rx_timer", "delayed_ack", "rto", "pause", *["none"] * 7)
+SLOTS = (
+    "cpu",
+    "dma",
+    "wire",
+    "process",
+    "tx_timer",
+    "rx_timer",
+    "delayed_ack",
+    "rto",
+    "pause",
+    *["none"] * 7,
+)
 
 
 @cache

@@ -75,9 +75,8 @@ cdef class FecHost(Host):
     # rings, in host memory
     cdef fec_descriptor_t* tx_ring
     cdef fec_descriptor_t* rx_ring
-    cdef int32_t* tx_frame              # the frame of each transmit descriptor; -1, or received data it is sent from: 2 x page, or
-                                        # 2 x sk_buff + 1
-    cdef int32_t* tx_page
+    cdef int32_t* tx_frame              # the frame of each transmit descriptor
+    cdef int32_t* tx_page               # -1, or received data that it is sent from: 2 x page, or 2 x sk_buff + 1
     cdef int32_t* rx_frame              # the frame that each receive buffer holds, and the page of the buffer
     cdef int32_t* rx_page
     cdef int32_t tx_driver, tx_nic, tx_clean, tx_free       # next to fill, to fetch, to take back; free ones

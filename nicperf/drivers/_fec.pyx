@@ -16,24 +16,26 @@ from nicperf.packets._headers cimport (
 )
 from nicperf.packets.ebpf._machine cimport xdp_buff_t
 from nicperf.parts._bus cimport (
-    BUS_MMIO_READ, BUS_MMIO_WRITE, BUS_RX_DATA, BUS_TX_DATA, BUS_USES, bus_stats_t,
+    BUS_MMIO_READ, BUS_MMIO_WRITE, BUS_RX_DATA, BUS_TX_DATA, bus_stats_t,
 )
 from nicperf.parts._dma cimport (
-    DMA_BIDIRECTIONAL, DMA_CALLS, DMA_FROM_DEVICE, DMA_MAP, DMA_SYNC_FOR_CPU, DMA_SYNC_FOR_DEVICE, DMA_TO_DEVICE, DMA_UNMAP, dma_call,
-    dma_init, dma_params_t, dma_take_map_ps, dma_take_ps,
+    DMA_BIDIRECTIONAL, DMA_CALLS, DMA_FROM_DEVICE, DMA_MAP, DMA_SYNC_FOR_CPU, DMA_SYNC_FOR_DEVICE, DMA_TO_DEVICE, DMA_UNMAP,
+    dma_call, dma_init, dma_params_t, dma_take_map_ps, dma_take_ps,
 )
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._fragments cimport fragments_init, fragments_take
-from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, UDP_FRAGMENT, frame_t, frames_give, frames_take
+from nicperf.parts._frames cimport FRAME_POOL, UDP_FRAGMENT, frame_t, frames_give, frames_take
 from nicperf.parts._heads cimport heads_give, heads_init, heads_take
 from nicperf.parts._irq cimport MODERATION_FIRE, MODERATION_START, moderation_event
 from nicperf.parts._page_pool cimport (
     PAGE_POOL_ALL, page_pool_alloc, page_pool_destroy, page_pool_inflight, page_pool_init, page_pool_params_t, page_pool_put,
     page_pool_release, page_pool_stats_t,
 )
-from nicperf.parts._pages cimport PAGE_HEAD_ALLOC, PAGE_HEAD_FREE, PAGE_STEPS, pages_destroy, pages_init, pages_params_t, pages_put, pages_take_ps
+from nicperf.parts._pages cimport (
+    PAGE_HEAD_ALLOC, PAGE_HEAD_FREE, pages_destroy, pages_init, pages_params_t, pages_put, pages_take_ps,
+)
 from nicperf.parts._ring cimport ring_next
-from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL, cycles_ps
+from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, cycles_ps
 
 from nicperf.drivers.fec import RX_PATHS, TURNOVERS, xdp_program
 from nicperf.errors import ScenarioError
@@ -585,9 +587,9 @@ cdef class FecHost(Host):
     @final
     cdef void tx_begin(self) noexcept nogil:
         """Charge for what has been sent and can be taken back."""
-        cdef int32_t at = self.tx_clean, i
+        cdef int32_t at = self.tx_clean, _i
         self.serve_tx = self.tx_done
-        for i in range(self.serve_tx):
+        for _i in range(self.serve_tx):
             if self.tx_page[at] >= 0 and not self.tx_page[at] & 1:      # native XDP_TX: no sk_buff, the pool's mapping stays
                 page_pool_put(&self.pool, self.tx_page[at] >> 1, PAGE_POOL_ALL, True)
                 self.charge_dma(SOFT_IRQ)

@@ -85,7 +85,9 @@ def frames_are_conserved(at: Snapshot) -> None:
     """What left the other side is lost with a count, in a queue, or has a verdict or an sk_buff."""
     local, board = at.local, at.remote
     if at.workload == "xdp":
-        sent = local["tx_frames"] - 1  # one is on the wire, unless the generator waits for its time or a PAUSE
+        sent = (
+            local["tx_frames"] - 1
+        )  # one is on the wire, unless the generator waits for its time or a PAUSE
         arrived = board["rx_fifo_drops"] + board["rx_fifo"] + board["rx_frames"]
         assert sent <= arrived <= sent + 1
     taken = board["rx_frames"] - board["rx_ring"]
@@ -148,7 +150,9 @@ def the_pool_counts_each_page_once(at: Snapshot) -> None:
     if spec(board).rx_path == "recycle":
         out = board["rx_pp_inflight"] - board["rx_pp_in_cache"] - board["rx_pp_in_ring"]
         assert got == back + out
-    assert board["rx_pp_recycle_released_ref"] == board["rx_pp_alloc_waive"] == board["rx_pp_alloc_slow_ho"] == 0
+    assert (
+        board["rx_pp_recycle_released_ref"] == board["rx_pp_alloc_waive"] == board["rx_pp_alloc_slow_ho"] == 0
+    )
     assert board["rx_pp_alloc_slow"] + board["page_pool_alloc_failed"] == board["rx_pp_alloc_empty"]
     assert board["rx_pp_in_ring"] <= (board.spec.page_pool.ring_pages or spec(board).rx_ring)
 
@@ -238,7 +242,11 @@ def test_hold_at_every_instant(run: Observed) -> None:
         for law in LAWS:
             law(at)
     board = run.end.remote
-    limits = {"tx_ring": spec(board).tx_ring, "rx_ring": spec(board).rx_ring, "backlog": board.spec.stack.backlog_packets}
+    limits = {
+        "tx_ring": spec(board).tx_ring,
+        "rx_ring": spec(board).rx_ring,
+        "backlog": board.spec.stack.backlog_packets,
+    }
     for queue in QUEUE_NAMES:
         lengths = run.trace.lengths[f"remote.{queue}"]
         assert lengths.min(initial=0) >= 0
@@ -263,28 +271,35 @@ def example(workload: str) -> Snapshot:
 
 
 FALSIFIED = [
-    (frames_are_conserved, "xdp", {"rx_fifo_drops": 3, "rx_frames": 3, "rx_ring": 3, "rx_dropped": 3, "tx_completions": 1}),
-    (frames_are_conserved, "iperf", {"heads_allocated": 3, "rx_ring": -3, "calls.soft_irq.rx_reap": 3}),
-    (delivered, "iperf", {"delivered": 2, "backlog": 2, "heads_allocated": 2}),
-    (descriptors_have_one_owner, "xdp", dict.fromkeys("tx_owned tx_ring tx_done rx_owned rx_credit rx_ring".split(), 1)),
-    (descriptors_have_one_owner, "iperf", dict.fromkeys("tx_frames doorbells tx_completions tx_stops tx_wakes".split(), 1)),
-    (pages_are_accounted_for, "iperf", {"rx_pp_inflight": 1, "rx_pp_in_cache": 1, "rx_pp_in_ring": -1, "skbs": 1, "pages_freed": 1}),
-    (the_pool_counts_each_page_once, "iperf", dict.fromkeys("rx_pp_alloc_fast rx_pp_alloc_refill rx_pp_alloc_slow".split(), 1)),
-    (the_pool_counts_each_page_once, "iperf", dict.fromkeys("rx_pp_recycle_ring rx_pp_recycle_cached rx_pp_alloc_empty".split(), 1)),
-    (sk_buffs_are_freed, "iperf", {"heads_allocated": 1, "heads_freed": 1, "skbs": 1}),
-    (time_adds_up, "iperf", {"busy_ps.process": 1, "busy_ps.soft_irq": 1, "cpu_idle_ps": 1, "process_cpu_idle_ps": 1, "cpu_left_ps": 1}),
-    (time_adds_up, "xdp", {"ledger_ps.soft_irq.xdp": 1, "dma_idle_ps": -1}),
-    (dma_calls_are_charged, "iperf", {"dma_maps": 10000, "calls.soft_irq.dma_map": 1000, "turnovers": 1}),
-    (bytes_arrive_in_order, "iperf", {"received_bytes": 10**7}),
-    (bytes_arrive_in_order, "xdp", {"received_bytes": 1}),
-    (below_the_wire, "iperf", {"received_bytes": 10**7}),
-    (below_the_wire, "xdp", {"rx_frames": 10**5, "calls.soft_irq.rx_reap": 10**5}),
-]  # fmt: skip
+    (frames_are_conserved, "xdp", "rx_fifo_drops rx_frames rx_ring rx_dropped tx_completions", 3),
+    (frames_are_conserved, "iperf", "heads_allocated calls.soft_irq.rx_reap", 3),
+    (frames_are_conserved, "iperf", "rx_ring", -3),
+    (delivered, "iperf", "delivered backlog heads_allocated", 2),
+    (descriptors_have_one_owner, "xdp", "tx_owned tx_ring tx_done rx_owned rx_credit rx_ring", 1),
+    (descriptors_have_one_owner, "iperf", "tx_frames doorbells tx_completions tx_stops tx_wakes", 1),
+    (pages_are_accounted_for, "iperf", "rx_pp_inflight rx_pp_in_cache skbs pages_freed", 1),
+    (pages_are_accounted_for, "iperf", "rx_pp_in_ring", -1),
+    (the_pool_counts_each_page_once, "iperf", "rx_pp_alloc_fast rx_pp_alloc_refill rx_pp_alloc_slow", 1),
+    (the_pool_counts_each_page_once, "iperf", "rx_pp_recycle_ring rx_pp_recycle_cached rx_pp_alloc_empty", 1),
+    (sk_buffs_are_freed, "iperf", "heads_allocated heads_freed skbs", 1),
+    (
+        time_adds_up,
+        "iperf",
+        "busy_ps.process busy_ps.soft_irq cpu_idle_ps process_cpu_idle_ps cpu_left_ps",
+        1,
+    ),
+    (time_adds_up, "xdp", "ledger_ps.soft_irq.xdp dma_idle_ps", 1),
+    (dma_calls_are_charged, "iperf", "dma_maps calls.soft_irq.dma_map turnovers", 10_000),
+    (bytes_arrive_in_order, "iperf", "received_bytes", 10**7),
+    (bytes_arrive_in_order, "xdp", "received_bytes", 1),
+    (below_the_wire, "iperf", "received_bytes", 10**7),
+    (below_the_wire, "xdp", "rx_frames calls.soft_irq.rx_reap", 10**5),
+]
 
 
 @pytest.mark.parametrize(
     ("law", "workload", "name", "change"),
-    [(law, workload, name, change) for law, workload, names in FALSIFIED for name, change in names.items()],
+    [(law, workload, name, change) for law, workload, names, change in FALSIFIED for name in names.split()],
 )
 def test_can_fail(law, workload: str, name: str, change: int) -> None:
     at = example(workload)
@@ -294,7 +309,7 @@ def test_can_fail(law, workload: str, name: str, change: int) -> None:
 
 
 def test_all_laws_have_been_broken() -> None:
-    assert {law for law, _, _ in FALSIFIED} == set(LAWS)
+    assert {law for law, *_ in FALSIFIED} == set(LAWS)
 
 
 # Long runs ------------------------------------------------------------------------------------------------------
@@ -380,9 +395,15 @@ def test_a_dearer_step_is_no_gain(
     no_gain(moved(workload, params, seed), moved(workload, {**params, name: value}, seed))
 
 
-@pytest.mark.parametrize(("workload", "name", "value"), [("xdp", "driver.rx_cycles", 3000.0), ("iperf", "dma.clean_cycles", 300.0)])
+@pytest.mark.parametrize(
+    ("workload", "name", "value"), [("xdp", "driver.rx_cycles", 3000.0), ("iperf", "dma.clean_cycles", 300.0)]
+)
 def test_what_limits_costs(workload: str, name: str, value: float) -> None:
-    params = {"driver.rx_path": "recycle", "xdp.program": "drop" if workload == "xdp" else "none", "remote.cpu.frequency_mhz": 600.0}
+    params = {
+        "driver.rx_path": "recycle",
+        "xdp.program": "drop" if workload == "xdp" else "none",
+        "remote.cpu.frequency_mhz": 600.0,
+    }
     cheap, dear = moved(workload, params, 0), moved(workload, {**params, name: value}, 0)
     no_gain(cheap, dear)
     with pytest.raises(AssertionError):

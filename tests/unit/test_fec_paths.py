@@ -226,7 +226,12 @@ def test_a_page_that_the_full_ring_turns_away_turns_over() -> None:
 @pytest.mark.parametrize(
     ("pps", "frames_per_interrupt", "us", "period_us"),
     [
-        (30_000.0, 200, 1000.0, 1000 + 100 / 3),  # timer from the first frame; the 31st after it starts the next
+        (
+            30_000.0,
+            200,
+            1000.0,
+            1000 + 100 / 3,
+        ),  # timer from the first frame; the 31st after it starts the next
         (500_000.0, 200, 1000.0, 400),
         (500_000.0, 64, 1000.0, 128),
         (500_000.0, 200, 100.0, 102),  # 50 more frames at once with the timer: the 51st starts the next
@@ -281,9 +286,7 @@ def test_the_poll_goes_on_while_events_are_pending() -> None:
     again = end["calls.soft_irq.napi_poll"] - end["polls"]
     spent = end["polls"] - end["interrupts"]  # polls that used their budget up
     assert again > 100
-    assert end["calls.soft_irq.mmio_read"] == pytest.approx(
-        end["calls.soft_irq.napi_poll"] - spent, abs=1
-    )
+    assert end["calls.soft_irq.mmio_read"] == pytest.approx(end["calls.soft_irq.napi_poll"] - spent, abs=1)
     unmasked = end["interrupts"]
     assert end["calls.soft_irq.mmio_write"] == pytest.approx(
         2 * frames(end) + end["calls.soft_irq.mmio_read"] + unmasked, abs=2

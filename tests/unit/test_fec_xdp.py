@@ -40,7 +40,13 @@ def written(path: Path, *code: Instruction) -> str:
     slots = [*code, *[EXIT] * (section["sh_size"] // 8 - len(code))]
     for i, one in enumerate(slots):
         struct.pack_into(
-            "<BBhi", content, section["sh_offset"] + 8 * i, one.opcode, one.dst | one.src << 4, one.off, one.imm
+            "<BBhi",
+            content,
+            section["sh_offset"] + 8 * i,
+            one.opcode,
+            one.dst | one.src << 4,
+            one.off,
+            one.imm,
         )
     path.write_bytes(content)
     return str(path)
@@ -74,7 +80,9 @@ def test_native_drop_puts_the_page_into_the_cache_at_once() -> None:
     assert end.total("calls.*.dma_map") == 64  # the bulk that the first frame asked for
 
 
-@pytest.mark.parametrize(("frame_bytes", "read", "cleaned"), [(61, 2, 1), (64, 2, 1), (65, 2, 2), (1514, 24, 24)])
+@pytest.mark.parametrize(
+    ("frame_bytes", "read", "cleaned"), [(61, 2, 1), (64, 2, 1), (65, 2, 2), (1514, 24, 24)]
+)
 def test_native_drop_cleans_the_frame_alone(frame_bytes: int, read: int, cleaned: int) -> None:
     end = ran("drop", pktgen__frame_bytes=frame_bytes).remote
     n = frames(end)
@@ -185,7 +193,14 @@ def test_what_goes_wrong_counts_as_aborted(code: list[Instruction], mode: str, t
 @pytest.mark.parametrize("mode", MODES)
 def test_each_frame_is_fresh(mode: str, tmp_path: Path) -> None:
     """The program spoils the frame and drops one that it finds spoilt."""
-    code = [load(4, 2, 1), load(1, 3, 2), mov(0, 1), jump("JNE", 3, 2, off=2), store(1, 2, 0, imm=0xFF), mov(0, 2)]
+    code = [
+        load(4, 2, 1),
+        load(1, 3, 2),
+        mov(0, 1),
+        jump("JNE", 3, 2, off=2),
+        store(1, 2, 0, imm=0xFF),
+        mov(0, 2),
+    ]
     end = ran(written(tmp_path / "x.o", *code, EXIT), mode).remote
     assert judged(end) == only("pass", end["xdp_pass"]) and end["xdp_pass"] > 900
 
@@ -234,7 +249,9 @@ def test_the_clock_runs_and_maps_stay() -> None:
 
 # Costs --------------------------------------------------------------------------------------------------------
 
-UDP = bytes.fromhex("0200000000020200000000010800" + "4500002e0000400040110000c0000201c0000202" + "00090009001a0000")
+UDP = bytes.fromhex(
+    "0200000000020200000000010800" + "4500002e0000400040110000c0000201c0000202" + "00090009001a0000"
+)
 
 
 @pytest.mark.parametrize("name", [name for name in ebpf.samples() if name != "rate"])
@@ -255,7 +272,9 @@ def test_executed_instructions_are_charged(name: str, mode: str) -> None:
     assert end["ledger_ps.soft_irq.xdp"] / n / 1000 == pytest.approx(work, rel=0.002)
 
 
-@pytest.mark.parametrize(("name", "mode", "touch"), [("pass", "native", 180), ("parse", "native", 0), ("pass", "skb", 180)])
+@pytest.mark.parametrize(
+    ("name", "mode", "touch"), [("pass", "native", 180), ("parse", "native", 0), ("pass", "skb", 180)]
+)
 def test_a_frame_misses_the_cache_once(name: str, mode: str, touch: int) -> None:
     end = ran(name, mode).remote
     assert end["ledger_ps.soft_irq.build_skb"] == frames(end) * (250 + touch) * 1000
@@ -273,7 +292,10 @@ def test_a_file_is_a_program() -> None:
     ("params", "message"),
     [
         ({"xdp.program": "swap"}, r"xdp\.program = 'swap'.*did you mean 'swap_tx'"),
-        ({"xdp.program": "no/such.o"}, r"xdp\.program = 'no/such.o'.*neither a sample program nor an object file"),
+        (
+            {"xdp.program": "no/such.o"},
+            r"xdp\.program = 'no/such.o'.*neither a sample program nor an object file",
+        ),
         ({"xdp.program": "drop", "driver.rx_path": "original"}, r"driver\.rx_path = 'original'.*no XDP.*skb"),
     ],
 )
