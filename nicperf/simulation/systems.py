@@ -160,7 +160,7 @@ SYSTEMS: Mapping[str, System] = MappingProxyType(
         ),
         "fec": System(
             groups=({**_DESKTOP, "socket": IperfSockets, "pktgen": pktgen.Pktgen}, _FEC),
-            counters=(desktop.COUNTERS, fec.COUNTERS),
+            counters=(pktgen.COUNTERS, fec.COUNTERS),
             ends={
                 "iperf": (End(DesktopHost, None, IperfSender), End(FecHost, None, TcpReceiver)),
                 "xdp": (End(PktgenHost, None, Socket), End(FecHost, None, UdpDiscard)),
