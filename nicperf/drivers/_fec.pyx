@@ -24,7 +24,7 @@ from nicperf.parts._dma cimport (
 )
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._fragments cimport fragments_init, fragments_take
-from nicperf.parts._frames cimport FRAME_POOL, UDP_FRAGMENT, frame_t, frames_give, frames_take
+from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, UDP_FRAGMENT, frame_t, frames_give, frames_take
 from nicperf.parts._heads cimport heads_give, heads_init, heads_take
 from nicperf.parts._irq cimport MODERATION_FIRE, MODERATION_START, moderation_event
 from nicperf.parts._page_pool cimport (

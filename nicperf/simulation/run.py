@@ -219,7 +219,7 @@ class Run(Exports):
         table = self.elasticities.dropna()
         if table.empty:
             return ""
-        return str(table.resource[table.elasticity.idxmax()])
+        return str(table.resource.iloc[int(table.elasticity.to_numpy().argmax())])
 
 
 #: Relative step of an elasticity: large against the noise of a run, small against the distance to the next
