@@ -36,8 +36,10 @@ WORDS = {
     "gro": "GRO",
     "ip": "IP",
     "mmio": "MMIO",
-    "pp": "page_pool",
+    "pp": "page pool",
     "skb": "sk_buff",
+    "tcp": "TCP",
+    "udp": "UDP",
     "xdp": "XDP",
 }
 

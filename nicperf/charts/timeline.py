@@ -67,17 +67,19 @@ def timeline(
         base = base.add_params(chosen).transform_filter(f"datum.{labels.field(bound)} == shown")
         shown = f", shown for {bound} = {options[0]}"
     words = {"t_s": "simulated time (s)", "t_ms": "simulated time (ms)"}
+    # Lines share one axis, under the last panel; a single run's panels are read one by one.
+    x_axis = {True: alt.Axis(), False: alt.Axis(labels=by is None, ticks=by is None)}
     panels = [
         base.mark_line(interpolate="step-after", tooltip=TOOLTIP)
         .encode(
-            x=alt.X(f"{time}:Q", title=words[time] if name == y[-1] else None),
-            y=alt.Y(f"{name}:Q", title=None, axis=alt.Axis(tickCount=4)),
+            x=alt.X(f"{time}:Q", title=words[time] if name == y[-1] else None, axis=x_axis[name == y[-1]]),
+            y=alt.Y(f"{name}:Q", title=None, axis=alt.Axis(tickCount=4 if by is None else 2)),
             color=colour,
             **dash,
         )
         .properties(
             width=WIDTH,
-            height=90 if by is None else 70,
+            height=90 if by is None else 50,
             title=alt.Title(labels.title(name), fontSize=12, fontWeight="normal", offset=4),
         )
         for name in y

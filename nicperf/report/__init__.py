@@ -8,6 +8,7 @@ from typing import Any
 
 # Loaded on first use: a notebook needs no exporter, and building a report starts before any chart is drawn.
 _HOME = {
+    "alternatives": "alternatives",
     "answer": "prose",
     "build": "site",
     "bus": "paths",
@@ -28,6 +29,7 @@ _HOME = {
     "sweep": "sweeps",
     "update": "refresh",
     "verdict": "prose",
+    "writes": "views",
 }
 
 __all__ = sorted(_HOME)

@@ -65,13 +65,15 @@ def costs(
     Returns
     -------
     altair.FacetChart
+        Where a rate of packets was published, the time that it leaves for one is drawn hollow.
     """
     names = configurations or list(exp.configurations)
     if isinstance(workloads, str):
         bars, by = [(name, name, workloads) for name in names], "configuration"
     else:
         bars, by = [(workload, names[0], workload) for workload in workloads], "workload"
-    return charts.costs(_joined(exp, bars, by, "costs", sides), by=by, title=title)
+    joined = _joined(exp, bars, by, "costs", sides)
+    return charts.costs(joined, by=by, published=_packet_times(exp, bars), title=title)
 
 
 def bus(exp: Experiment, workload: str) -> alt.FacetChart:
@@ -183,6 +185,13 @@ def _joined(
     runs = {bar: exp.simulate(configuration, workload) for bar, configuration, workload in bars}
     frame = pd.concat([getattr(run, table).assign(**{by: bar}) for bar, run in runs.items()])
     return frame[frame["side"].isin(sides)].reset_index(drop=True)
+
+
+def _packet_times(exp: Experiment, bars: Sequence[tuple[str, str, str]]) -> dict[str, float]:
+    """Published time per packet in ns, by bar."""
+    judged = exp.figures["role"].isin(["fit", "held_out"]) & (exp.figures["quantity"] == "packets_per_s")
+    known = exp.figures[judged].set_index(["configuration", "workload"])["value"]
+    return {bar: 1e9 / known[c, w] for bar, c, w in bars if (c, w) in known.index}
 
 
 def _place(order: tuple[str, ...], context: str, operation: str) -> int:

@@ -27,13 +27,17 @@ class Prose:
         return self.text
 
 
-def answer(exp: Experiment) -> Prose:
+def answer(
+    exp: Experiment, configurations: Sequence[str] | None = None, workloads: Sequence[str] | None = None
+) -> Prose:
     """The short answer that stands at the head of a notebook.
 
     Parameters
     ----------
     exp : Experiment
         With a stored fit.
+    configurations, workloads : sequence of str, optional
+        Those whose limit is told; all when not given.
 
     Returns
     -------
@@ -43,7 +47,10 @@ def answer(exp: Experiment) -> Prose:
     ledger = exp.ledger()
     held = ledger[(ledger["role"] == "held_out") & ledger["predicted"].notna()]
     good = int((held["verdict"] == "reproduced").sum())
-    limits = {name: _limits(exp, name) for name in exp.configurations}
+    limits = {
+        name: _limits(exp, name, workloads or list(exp.workloads))
+        for name in configurations or exp.configurations
+    }
     spoken = "; ".join(f"`{name}` by {limit}" for name, limit in limits.items())
     return Prose(
         f"**{exp.slug}.** The model reproduces {good} of the {len(held)} held-out figures it speaks about. "
@@ -96,10 +103,10 @@ def _against_goal(row: Mapping[Hashable, Any]) -> str:
     )
 
 
-def _limits(exp: Experiment, configuration: str) -> str:
+def _limits(exp: Experiment, configuration: str, workloads: Sequence[str]) -> str:
     """The binding resources of one configuration, each with the workloads it binds."""
     bound: dict[str, list[str]] = {}
-    for workload in exp.workloads:
+    for workload in workloads:
         bound.setdefault(exp.simulate(configuration, workload).binding, []).append(workload)
     if len(bound) == 1:
         return f"the {next(iter(bound))}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
 #: CPU time of the receiving host for each frame that its driver took.
-PER_FRAME = "cpu_ns_per_frame_remote"
+PER_FRAME = "cpu_ns_per_frame"
 SIDES = ("local", "remote")
 
 
@@ -182,7 +182,7 @@ def published_points(
                 row["throughput_mbit_s"] = figure["value"]
             elif figure["quantity"] == "cpu_percent":
                 row[f"cpu_percent_{figure['side']}"] = figure["value"]
-            elif figure["quantity"] == "packets_per_s" and figure["kind"] == "measured":
+            elif figure["quantity"] == "packets_per_s" and figure["role"] != "context":
                 row["rx_frames_per_s_remote"] = figure["value"]
         rows.append(row)
     return pd.DataFrame(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -111,6 +112,46 @@ def residuals(exp: Experiment) -> Table:
     """Fitted figures beside what the fit makes of them."""
     titles = {"misses_of_tolerance": "miss / tolerance", "error_percent": "error (%)"}
     return Table(exp.fit.residuals, "Fitted figures", titles)
+
+
+def writes(exp: Experiment, workloads: Sequence[str], configurations: Sequence[str]) -> Table:
+    """What the writes of a TCP sender become on the wire.
+
+    Parameters
+    ----------
+    exp : Experiment
+        With a stored fit.
+    workloads, configurations : sequence of str
+        Each pair is run.
+
+    Returns
+    -------
+    Table
+        Writes and packets per second, payload of a packet, busy CPUs, and the share of packets that the
+        receiver's driver copied into a small buffer.
+    """
+    rows = []
+    for workload in workloads:
+        for configuration in configurations:
+            run = exp.simulate(configuration, workload)
+            message_bytes = exp.scenario(configuration, workload)["params"]["workload.message_bytes"]
+            counted = run.counters.query("side == 'remote'").set_index("counter")["value"]
+            bytes_per_s = run.summary["sent_mbit_s"] * 1e6 / 8
+            rows.append(
+                {
+                    "workload": workload,
+                    "configuration": configuration,
+                    "bytes per write": message_bytes,
+                    "writes per s": bytes_per_s / message_bytes,
+                    "packets per s": run.summary["frames_per_s"],
+                    "payload bytes per packet": bytes_per_s / run.summary["frames_per_s"],
+                    "Mbit/s": run.summary["throughput_mbit_s"],
+                    "CPU, sender (%)": run.summary["cpu_percent_local"],
+                    "CPU, receiver (%)": run.summary["cpu_percent_remote"],
+                    "copied (%)": 100 * counted["copybreaks"] / counted["rx_frames"],
+                }
+            )
+    return Table(pd.DataFrame(rows), "What writes become")
 
 
 def ledger(frame: pd.DataFrame, *, caption: str = "", folded: bool = False) -> Table:
