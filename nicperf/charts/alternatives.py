@@ -5,7 +5,6 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from nicperf.charts import labels
 from nicperf.charts.frame import require
 from nicperf.charts.theme import INK, PALETTE, ROLE_TITLES, TOOLTIP, WIDTH
 
@@ -13,7 +12,9 @@ NAMES = ["explanation", "id", "role", "verdict"]
 NUMBERS = ["published", "predicted", "error_percent", "tolerance_percent"]
 
 
-def alternatives(frame: pd.DataFrame, *, title: str = "Which explanation do the rows allow?") -> alt.FacetChart:
+def alternatives(
+    frame: pd.DataFrame, *, title: str = "Which explanation do the rows allow?"
+) -> alt.FacetChart:
     """Draw the error of every row under each explanation, beside the row's tolerance.
 
     Parameters
@@ -66,11 +67,15 @@ def alternatives(frame: pd.DataFrame, *, title: str = "Which explanation do the 
         marks,
         data=data[["row", *NAMES, *NUMBERS]].drop(columns="id"),
     )
-    counts = data.assign(good=data["verdict"] == "reproduced").groupby("explanation", sort=False)["good"].agg(["sum", "size"])
+    counts = (
+        data.assign(good=data["verdict"] == "reproduced")
+        .groupby("explanation", sort=False)["good"]
+        .agg(["sum", "size"])
+    )
     spoken = "; ".join(f"{name} {r['sum']} of {r['size']} rows inside" for name, r in counts.iterrows())
     return (
         layers.encode(y=alt.Y("row:N", title=None, sort=None))
-        .properties(width=WIDTH - 150, height=alt.Step(8, **{"for": "offset"}))
+        .properties(width=WIDTH - 150, height=alt.Step(36, **{"for": "position"}))
         .facet(row=alt.Row("role:N", title=None, sort=roles))
         .resolve_scale(y="independent")
         .properties(

@@ -91,11 +91,19 @@ def _stacks(
     bars = (
         alt.Chart().mark_bar(height=20, tooltip=TOOLTIP).encode(x=x, color=colour, order=alt.Order("rank:Q"))
     )
-    # Vega sums the bars itself, so that both layers share one frame and one data table.
-    total = alt.Chart().transform_aggregate(total="sum(ns_per_frame)", groupby=["side", by])
-    total = total.mark_text(align="left", dx=5).encode(x="total:Q", text=alt.Text("total:Q", format=",.4~r"))
-    layers: list[alt.Chart] = [bars, total]
-    if published:
+    # Vega sums the bars itself, so that all layers share one frame and one data table.
+    text = alt.Text("total:Q", format=",.4~r")
+    if not published:
+        total = alt.Chart().transform_aggregate(total="sum(ns_per_frame)", groupby=["side", by])
+        layers = [bars, total.mark_text(align="left", dx=5).encode(x="total:Q", text=text)]
+    else:
+        total = alt.Chart().transform_aggregate(
+            total="sum(ns_per_frame)", mark="max(published)", groupby=["side", by]
+        )
+        # A number that the published mark would cover goes to the right of it.
+        near = f"datum.mark > datum.total && datum.mark < datum.total + {most / 8:.0f}"
+        total = total.transform_calculate(place=f"{near} ? datum.mark : datum.total")
+        layers = [bars, total.mark_text(align="left", dx=10).encode(x="place:Q", text=text)]
         # On one piece of each bar.
         first = ~data.duplicated([by, "side"])
         data = data.assign(published=data[by].map(published).where(first))

@@ -9,6 +9,7 @@ UNITS = {
     "us_per_kb": "µs/KB",
     "per_s": "1/s",
     "per_ms": "1/ms",
+    "kpps": "1000/s",
     "total": "count",
     "ns_per_frame": "ns per frame",
     "ns": "ns",

@@ -70,7 +70,9 @@ class Alternatives:
         for name, group in good.groupby("id", sort=False):
             spread = group["error_percent"].max() - group["error_percent"].min()
             if spread > group["tolerance_percent"].iloc[0]:
-                lines.append(f"Held out, `{name}`, published {labels.number(group['published'].iloc[0])}: {_decision(group)}.")
+                lines.append(
+                    f"Held out, `{name}`, published {labels.number(group['published'].iloc[0])}: {_decision(group)}."
+                )
         return Prose("\n".join(f"- {line}" for line in lines))
 
 
@@ -172,7 +174,8 @@ def _decision(group: pd.DataFrame) -> str:
     """The explanations that a figure speaks for and against, each with its error."""
     sides = {"speaks for": group[group["verdict"] == GOOD], "speaks against": group[group["verdict"] != GOOD]}
     return "; ".join(
-        f"**{word}** " + _listed([f"{r['explanation']} ({r['error_percent']:+.3g} %)" for r in own.to_dict("records")])
+        f"**{word}** "
+        + _listed([f"{r['explanation']} ({r['error_percent']:+.3g} %)" for r in own.to_dict("records")])
         for word, own in sides.items()
         if len(own)
     )

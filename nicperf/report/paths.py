@@ -122,9 +122,7 @@ def steps(exp: Experiment, workload: str, configurations: Sequence[str], side: s
     return Table(pd.concat(lines, ignore_index=True), f"CPU time of the {who}, ns per frame, {workload}")
 
 
-def path(
-    run: Any, before: Any = None, *, sides: Sequence[str] = BOTH, title: str = ""
-) -> alt.VConcatChart:
+def path(run: Any, before: Any = None, *, sides: Sequence[str] = BOTH, title: str = "") -> alt.VConcatChart:
     """Draw the steps of a packet in a run, with the time that each takes.
 
     Parameters

@@ -171,7 +171,7 @@ def ledger(frame: pd.DataFrame, *, caption: str = "", folded: bool = False) -> T
     Table
     """
     columns = ["slug", "id", "role", "published", "predicted", "unit", "error_percent", "verdict", "why"]
-    shown = frame[[c for c in columns if c in frame.columns]]
+    shown = frame[[c for c in columns if c in frame.columns]].dropna(axis="columns", how="all")
     return Table(shown, caption, {"error_percent": "error (%)", "slug": "experiment"}, folded)
 
 
