@@ -41,24 +41,17 @@ def alternatives(
     names = list(dict.fromkeys(data["explanation"]))
     roles = [role for role in ROLE_TITLES.values() if role in set(data["role"])]
     axis = alt.Axis(title="error (%)", format="+,.4~r")
-    # One band for each row, not one for each mark on it.
-    band = (
-        alt.Chart()
-        .transform_filter(alt.FieldEqualPredicate(field="explanation", equal=names[0]))
-        .transform_calculate(low="-datum.tolerance_percent")
-        .mark_rect(color=INK, opacity=0.14)
+    # Every layer has the offset: a layer without it would stand elsewhere in the row.
+    place = alt.Chart().encode(
+        y=alt.Y("row:N", title=None, sort=None), yOffset=alt.YOffset("explanation:N", sort=names)
     )
+    band = place.transform_calculate(low="-datum.tolerance_percent").mark_bar(color=INK, opacity=0.14)
     scale = alt.Scale(domain=names, range=PALETTE[: len(names)])
     legend = alt.Legend(columns=2)
-    marks = (
-        alt.Chart()
-        .mark_point(filled=True, size=60, opacity=1, tooltip=TOOLTIP)
-        .encode(
-            x=alt.X("error_percent:Q", axis=axis),
-            color=alt.Color("explanation:N", title=None, scale=scale, legend=legend),
-            yOffset=alt.YOffset("explanation:N", sort=names),
-            shape=alt.Shape("explanation:N", title=None, scale=alt.Scale(domain=names), legend=legend),
-        )
+    marks = place.mark_point(filled=True, size=60, opacity=1, tooltip=TOOLTIP).encode(
+        x=alt.X("error_percent:Q", axis=axis),
+        color=alt.Color("explanation:N", title=None, scale=scale, legend=legend),
+        shape=alt.Shape("explanation:N", title=None, scale=alt.Scale(domain=names), legend=legend),
     )
     zero = alt.Chart().mark_rule(opacity=0.4).encode(x=alt.datum(0))
     layers = alt.layer(
@@ -74,8 +67,7 @@ def alternatives(
     )
     spoken = "; ".join(f"{name} {r['sum']} of {r['size']} rows inside" for name, r in counts.iterrows())
     return (
-        layers.encode(y=alt.Y("row:N", title=None, sort=None))
-        .properties(width=WIDTH - 150, height=alt.Step(36, **{"for": "position"}))
+        layers.properties(width=WIDTH - 150, height=alt.Step(36, **{"for": "position"}))
         .facet(row=alt.Row("role:N", title=None, sort=roles))
         .resolve_scale(y="independent")
         .properties(

@@ -172,13 +172,15 @@ def _predicted(exp: Experiment, figure: Mapping[str, Any], settings: Settings) -
 
 def _decision(group: pd.DataFrame) -> str:
     """The explanations that a figure speaks for and against, each with its error."""
-    sides = {"speaks for": group[group["verdict"] == GOOD], "speaks against": group[group["verdict"] != GOOD]}
-    return "; ".join(
-        f"**{word}** "
-        + _listed([f"{r['explanation']} ({r['error_percent']:+.3g} %)" for r in own.to_dict("records")])
-        for word, own in sides.items()
-        if len(own)
+    told = [f"{r['explanation']} ({r['error_percent']:+.3g} %)" for r in group.to_dict("records")]
+    good = (group["verdict"] == GOOD).to_numpy()
+    chosen, refused = (
+        _listed([word for word, g in zip(told, good, strict=True) if g == side]) for side in (True, False)
     )
+    if not chosen:
+        nearest = group.loc[group["error_percent"].abs().idxmin(), "explanation"]
+        return f"**speaks for none** of {refused}; nearest is {nearest}"
+    return f"**speaks for** {chosen}" + (f"; **against** {refused}" if refused else "")
 
 
 def _listed(words: Sequence[str]) -> str:

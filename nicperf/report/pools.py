@@ -17,7 +17,7 @@ from nicperf.simulation.systems import SYSTEMS
 if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
-SLICES = 25
+SLICES = 20
 LEVEL = "rx_pp_inflight"
 # What the panels show, by what the driver counts.
 COUNTED = {
@@ -25,7 +25,6 @@ COUNTED = {
     "rx_pp_alloc_refill": "pp_alloc_refill_per_ms",
     "rx_pp_recycle_cached": "pp_recycle_cached_per_ms",
     "rx_pp_recycle_ring": "pp_recycle_ring_per_ms",
-    "pages_allocated": "pages_allocated_per_ms",
     LEVEL: "pp_inflight_pages",
 }
 
@@ -35,7 +34,7 @@ def pool(
     lines: Mapping[str, tuple[str, Mapping[str, Any]]],
     workloads: Sequence[str],
     title: str,
-    duration_s: float = 0.025,
+    duration_s: float = 0.02,
 ) -> alt.VConcatChart:
     """Draw the counters of the receiver's page_pool from the first packet on.
 

@@ -81,8 +81,10 @@ def verdict(exp: Experiment) -> Prose:
     if "held_out" in counts.index:
         words = [f"{int(n)} {word}" for word, n in counts.loc["held_out"].items() if n]
         lines.append(f"Of the held-out figures: **{', '.join(words)}**.")
-    for row in errors[errors["role"] == "held_out"].to_dict("records"):
-        lines.append(_against_goal(row))
+    held = errors[errors["role"] == "held_out"]
+    plain = held["quantity"].map(lambda quantity: labels.title(quantity, with_unit=False))
+    for row, shared in zip(held.to_dict("records"), plain.duplicated(keep=False), strict=True):
+        lines.append(_against_goal(row, labels.title(str(row["quantity"]), with_unit=bool(shared))))
     return Prose("\n".join(f"- {line}" for line in lines))
 
 
@@ -93,8 +95,7 @@ def separable(sentences: Sequence[str]) -> Prose:
     return Prose("\n".join(f"- {sentence}" for sentence in sentences))
 
 
-def _against_goal(row: Mapping[Hashable, Any]) -> str:
-    name = labels.title(str(row["quantity"]), with_unit=False)
+def _against_goal(row: Mapping[Hashable, Any], name: str) -> str:
     median, worst, goal = (float(row[f"{k}_percent"]) for k in ("median_error", "worst_error", "goal"))
     met = "" if pd.isna(goal) else f", goal {labels.number(goal)} %: {'met' if row['goal_met'] else 'missed'}"
     return (

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
 
+# Quantities of the lines that a tool prints while it runs: many, and each summed up by a line at the end.
+INTERVAL = "interval_"
 BOUNDS = ("wire_ceiling", "littles_law")
 
 
@@ -45,13 +47,14 @@ def figures(exp: Experiment | str) -> Tables:
     frame["printed in"] = frame["raw_file"] + ":" + frame["raw_line"].astype(str)
     columns = ["configuration", "workload", "side", "quantity", "printed", "unit", "role", "printed in"]
     judged = frame["role"].isin(["fit", "held_out"])
-    others = f"Settings, counts and derived figures ({(~judged).sum()} rows)"
+    rest = ~judged & ~frame["quantity"].str.startswith(INTERVAL)
+    others = f"Settings, counts and derived figures ({rest.sum()} rows{_left_out(~judged & ~rest)})"
     return Tables(
         [
             Table(
                 frame.loc[judged, columns], f"Figures that the model must answer for ({judged.sum()} rows)"
             ),
-            Table(frame.loc[~judged, columns], others, folded=True),
+            Table(frame.loc[rest, columns], others, folded=True),
         ]
     )
 
@@ -88,7 +91,9 @@ def consistency(exp: Experiment | str) -> Tables:
     tables = [Table(summary.reset_index(), "Checks by kind", {"largest": "largest error (%)"})]
     if not good.all():
         tables.append(Table(frame[~good], f"What does not add up ({(~good).sum()} rows)"))
-    tables.append(Table(frame[good].drop(columns="why"), f"What adds up ({good.sum()} rows)", folded=True))
+    told = good & ~frame["subject"].str.contains(f".{INTERVAL}", regex=False)
+    caption = f"What adds up ({told.sum()} rows{_left_out(good & ~told)})"
+    tables.append(Table(frame[told].drop(columns="why"), caption, folded=True))
     return Tables(tables)
 
 
@@ -141,7 +146,7 @@ def writes(exp: Experiment, workloads: Sequence[str], configurations: Sequence[s
                 {
                     "workload": workload,
                     "configuration": configuration,
-                    "bytes per write": message_bytes,
+                    "bytes per write": f"{message_bytes:,}",
                     "writes per s": bytes_per_s / message_bytes,
                     "packets per s": run.summary["frames_per_s"],
                     "payload bytes per packet": bytes_per_s / run.summary["frames_per_s"],
@@ -173,6 +178,11 @@ def ledger(frame: pd.DataFrame, *, caption: str = "", folded: bool = False) -> T
     columns = ["slug", "id", "role", "published", "predicted", "unit", "error_percent", "verdict", "why"]
     shown = frame[[c for c in columns if c in frame.columns]].dropna(axis="columns", how="all")
     return Table(shown, caption, {"error_percent": "error (%)", "slug": "experiment"}, folded)
+
+
+def _left_out(rows: pd.Series) -> str:
+    """Says how many lines of single intervals a table does not repeat."""
+    return f"; {rows.sum()} more of single intervals stand in figures.csv" if rows.any() else ""
 
 
 def _slug(exp: Experiment | str) -> str:
