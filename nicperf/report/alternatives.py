@@ -57,7 +57,7 @@ class Alternatives:
         titles = {"cost": "squared misses / tolerance"}
         return Table(frame, "Explanations of the unexplained cost, each refitted", titles)
 
-    def chart(self, title: str) -> alt.FacetChart:
+    def chart(self, title: str) -> alt.VConcatChart:
         """Errors of every figure under each explanation."""
         return charts.alternatives(self.rows, title=title)
 
