@@ -48,7 +48,7 @@ def alternatives(
     )
 
 
-def _panel(data: pd.DataFrame, role: str) -> alt.LayerChart:
+def _panel(data: pd.DataFrame, role: str) -> alt.LayerChart | alt.FacetChart:
     """Rows of one role; the explanations of a row stand side by side in its band."""
     names = list(dict.fromkeys(data["explanation"]))
     reach = [*data["error_percent"], *data["tolerance_percent"], *-data["tolerance_percent"]]
@@ -69,8 +69,9 @@ def _panel(data: pd.DataFrame, role: str) -> alt.LayerChart:
         color=alt.Color("explanation:N", title=None, scale=colours, legend=legend),
         shape=alt.Shape("explanation:N", title=None, scale=alt.Scale(domain=names), legend=legend),
     )
+    inside = band.encode(x=alt.X("low:Q"), x2="tolerance_percent:Q")
     return (
-        alt.layer(band.encode(x=alt.X("low:Q"), x2="tolerance_percent:Q"), zero, marks, data=data)
-        .transform_filter(alt.FieldEqualPredicate(field="role", equal=role))
+        alt.layer(inside, zero, marks, data=data)
+        .transform_filter(f"datum.role == '{role}'")
         .properties(width=WIDTH - 150, height=alt.Step(40, **{"for": "position"}), title=panel_title(role))
     )

@@ -56,7 +56,7 @@ def timeline(
         lines = setting.ordered(data[by])
         scale = alt.Scale(domain=lines, range=PALETTE[: len(lines)])
         colour = alt.Color(f"{by}:N", title=None, scale=scale, legend=alt.Legend(symbolType="stroke"))
-        dash = {"strokeDash": alt.StrokeDash(f"{by}:N", legend=None, sort=lines)}
+        dash = {"strokeDash": alt.StrokeDash(f"{by}:N", legend=None, sort=None)}
     shown = ""
     base = alt.Chart(data)
     if bound:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
 Settings = Mapping[str, Any]
+Figure = Mapping[Any, Any]
 # Halvings of the prior range: finer than the thousandth of a rate.
 HALVINGS = 16
 GOOD = "reproduced"
@@ -109,14 +110,18 @@ def alternatives(
     """
     rows = []
     values = []
-    figures = exp.figures.set_index("id", drop=False)
-    judged = exp.figures["role"].isin(["fit", "held_out"]) & exp.figures["configuration"].isin(configurations)
+    figures = {str(figure["id"]): figure for figure in exp.figures.to_dict("records")}
+    judged = [
+        figure
+        for figure in figures.values()
+        if figure["role"] in ("fit", "held_out") and figure["configuration"] in configurations
+    ]
     for name, (settings, cost) in explanations.items():
         found: dict[str, Any] = dict(settings)
         for parameter, figure in ((cost, pinned_by), other):
             if parameter:
-                found[parameter] = _solved(exp, figures.loc[figure], parameter, found)
-        own = [_judged(exp, figure, found) for figure in exp.figures[judged].to_dict("records")]
+                found[parameter] = _solved(exp, figures[figure], parameter, found)
+        own = [_judged(exp, figure, found) for figure in judged]
         rows += [{"explanation": name, **row} for row in own]
         misses = [row["error_percent"] / row["tolerance_percent"] for row in own if row["role"] == "fit"]
         values.append(
@@ -131,7 +136,7 @@ def alternatives(
     return Alternatives(pd.DataFrame(values), pd.DataFrame(rows), exp.config.calibration.delta)
 
 
-def _solved(exp: Experiment, figure: Mapping[str, Any], parameter: str, settings: Settings) -> float:
+def _solved(exp: Experiment, figure: Figure, parameter: str, settings: Settings) -> float:
     """Value of a parameter, within the range that the model allows, at which a figure comes out."""
     spec = exp.model.parameters(exp.config.driver)[parameter.removeprefix("remote.")]
     low, high = float(spec.low), float(spec.high)
@@ -144,7 +149,7 @@ def _solved(exp: Experiment, figure: Mapping[str, Any], parameter: str, settings
     return (low + high) / 2
 
 
-def _judged(exp: Experiment, figure: Mapping[str, Any], settings: Settings) -> dict[str, Any]:
+def _judged(exp: Experiment, figure: Figure, settings: Settings) -> dict[str, Any]:
     predicted = _predicted(exp, figure, settings)
     tolerance = exp.config.tolerances[figure["quantity"]]
     judgement = judge(figure["value"], predicted, tolerance)
@@ -159,7 +164,7 @@ def _judged(exp: Experiment, figure: Mapping[str, Any], settings: Settings) -> d
     }
 
 
-def _predicted(exp: Experiment, figure: Mapping[str, Any], settings: Settings) -> float:
+def _predicted(exp: Experiment, figure: Figure, settings: Settings) -> float:
     """Mean over the experiment's seeds, as in its ledger."""
     workload = exp.workloads[figure["workload"]]
     read = QUANTITIES[figure["quantity"]]
@@ -178,7 +183,7 @@ def _decision(group: pd.DataFrame) -> str:
         _listed([word for word, g in zip(told, good, strict=True) if g == side]) for side in (True, False)
     )
     if not chosen:
-        nearest = group.loc[group["error_percent"].abs().idxmin(), "explanation"]
+        nearest = group["explanation"].iloc[int(group["error_percent"].abs().argmin())]
         return f"**speaks for none** of {refused}; nearest is {nearest}"
     return f"**speaks for** {chosen}" + (f"; **against** {refused}" if refused else "")
 
