@@ -15,7 +15,6 @@ from nicperf import published
 from nicperf.charts.render import MIME, stable
 from nicperf.charts.theme import INK
 from nicperf.errors import DataError
-from nicperf.report import execute as runs
 from nicperf.report import (
     alternatives,
     limits,
@@ -28,6 +27,7 @@ from nicperf.report import (
     sweeps,
     views,
 )
+from nicperf.report import execute as runs
 from nicperf.report.__main__ import main
 from nicperf.report.exporter import ReportExporter, vega
 from nicperf.report.figure import figure_html
