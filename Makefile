@@ -21,7 +21,7 @@ STAMP := build/env/$(subst /,-,$(PREFIX))
 CHECKED := build/checked
 # Where the checked build is exercised: what drives the compiled core. The sanitizers' runtime must be there before Python is;
 # Python's own allocator hides the borders of its objects, and what it never frees is no leak of ours.
-CHECKED_TESTS = $(wildcard $(addprefix tests/,checked analytic laws twin unit/test_model_*.py unit/test_segment.py unit/test_ebpf_*.py))
+CHECKED_TESTS = $(wildcard $(addprefix tests/,checked analytic laws twin unit/test_model_*.py unit/test_segment.py unit/test_ebpf_*.py unit/test_fec_*.py))
 CHECKED_ENV = LD_PRELOAD=$(shell $(CC) -print-file-name=libasan.so) PYTHONMALLOC=malloc ASAN_OPTIONS=detect_leaks=0 \
 	PYTHONPATH=$(CURDIR)/$(CHECKED)/site/lib:$(CURDIR) NICPERF_CHECKED=1
 BASE_PYTHON = $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \

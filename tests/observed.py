@@ -10,26 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from nicperf.drivers import velocity
 from nicperf.engine.ledger import CONTEXTS, OPERATIONS
 from nicperf.parts.bus import USES
 from nicperf.simulation._run import QUEUE_NAMES, STATE_NAMES, Simulation
 from nicperf.simulation.scenario import host_spec, scenario
 from nicperf.simulation.summary import HOST_COUNTERS
-from nicperf.simulation.systems import SIDES
+from nicperf.simulation.systems import SIDES, SYSTEMS
 
 LEDGER = [f"{context}.{operation}" for context in CONTEXTS for operation in OPERATIONS]
-NAMES = [
-    *HOST_COUNTERS,
-    *velocity.COUNTERS,
-    *(f"bus_ps.{use}" for use in USES),
-    *(f"bus_bursts.{use}" for use in USES),
-    *(f"ledger_ps.{entry}" for entry in LEDGER),
-    *(f"calls.{entry}" for entry in LEDGER),
-    *(f"busy_ps.{context}" for context in CONTEXTS),
-    *("cpu_idle_ps", "preemptions", "dma_busy_ps", "dma_idle_ps", "events", "process_cpu_idle_ps"),
-    *STATE_NAMES,
-]
 SLOTS = (
     "cpu",
     "dma",
@@ -45,8 +33,29 @@ SLOTS = (
 
 
 @cache
-def matching(pattern: str) -> tuple[str, ...]:
-    return tuple(name for name in NAMES if fnmatchcase(name, pattern))
+def counter_names(system: str, side: str) -> tuple[str, ...]:
+    """Names of a row's columns; the device with fewer counters leaves some without meaning."""
+    device = SYSTEMS[system].counters[SIDES.index(side)]
+    return (
+        *HOST_COUNTERS,
+        *device,
+        *(f"unused.{i}" for i in range(SYSTEMS[system].device_width - len(device))),
+        *(f"bus_ps.{use}" for use in USES),
+        *(f"bus_bursts.{use}" for use in USES),
+        *(f"ledger_ps.{entry}" for entry in LEDGER),
+        *(f"calls.{entry}" for entry in LEDGER),
+        *(f"busy_ps.{context}" for context in CONTEXTS),
+        *("cpu_idle_ps", "preemptions", "dma_busy_ps", "dma_idle_ps", "events", "process_cpu_idle_ps"),
+        *STATE_NAMES,
+    )
+
+
+NAMES = counter_names("velocity", "local")
+
+
+@cache
+def matching(pattern: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if fnmatchcase(name, pattern))
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,7 +70,7 @@ class Side:
 
     def total(self, pattern: str) -> int:
         """Sum of all counters whose name matches, such as ``calls.*.copy``."""
-        return sum(self.counters[name] for name in matching(pattern))
+        return sum(self.counters[name] for name in matching(pattern, tuple(self.counters)))
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,11 +141,12 @@ def observe(
     slices: int = 4,
     seed: int = 0,
     events: int = 0,
+    system: str = "velocity",
 ) -> Observed:
     """Run a scenario without a warm-up; keep a snapshot at the end of each slice and the first `events`
     events.
     """
-    sc = scenario("velocity", workload, params, seed=seed)
+    sc = scenario(system, workload, params, seed=seed)
     specs = [host_spec(sc, side) for side in SIDES]
     slice_ps = round(duration_s * 1e12 / slices)
     rows, latency, trace = Simulation(sc.driver, *specs, workload, seed).run(0, slice_ps, slices, events)
@@ -145,8 +155,8 @@ def observe(
             workload,
             i * slice_ps,
             *(
-                Side(spec, dict(zip(NAMES, map(int, row), strict=True)))
-                for spec, row in zip(specs, rows[i], strict=True)
+                Side(spec, dict(zip(counter_names(system, side), map(int, row), strict=True)))
+                for side, spec, row in zip(SIDES, specs, rows[i], strict=True)
             ),
         )
         for i in range(slices + 1)
@@ -154,6 +164,6 @@ def observe(
     queues = [f"{side}.{queue}" for side in SIDES for queue in QUEUE_NAMES]
     slots = np.array([f"{side}.{slot}" for side in SIDES for slot in SLOTS])
     lengths = {name: trace[:, 2 + i] for i, name in enumerate(queues)}
-    how = f"slices={slices}, seed={seed}, events={events}"
+    how = f"slices={slices}, seed={seed}, events={events}, system={system!r}"
     call = f"observe({workload!r}, {dict(params)!r}, {duration_s!r}, {how})"
     return Observed(call, snapshots, Trace(trace[:, 0], slots[trace[:, 1]], lengths), latency)

@@ -1,10 +1,12 @@
 """Descriptors of the FEC as the chip lays them out, and the host that drives one."""
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from nicperf.packets._headers cimport endpoint_t
 from nicperf.packets.ebpf._xdp cimport XdpProgram
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._dma cimport dma_t
 from nicperf.parts._fifo cimport fifo_t
 from nicperf.parts._fragments cimport fragments_t
+from nicperf.parts._frames cimport frame_t
 from nicperf.parts._heads cimport heads_t
 from nicperf.parts._irq cimport moderation_t
 from nicperf.parts._page_pool cimport page_pool_t
@@ -73,9 +75,8 @@ cdef class FecHost(Host):
     # rings, in host memory
     cdef fec_descriptor_t* tx_ring
     cdef fec_descriptor_t* rx_ring
-    cdef int32_t* tx_frame              # the frame of each transmit descriptor; -1, or received data it is sent from: 2 x page, or
-                                        # 2 x sk_buff + 1
-    cdef int32_t* tx_page
+    cdef int32_t* tx_frame              # the frame of each transmit descriptor
+    cdef int32_t* tx_page               # -1, or received data that it is sent from: 2 x page, or 2 x sk_buff + 1
     cdef int32_t* rx_frame              # the frame that each receive buffer holds, and the page of the buffer
     cdef int32_t* rx_page
     cdef int32_t tx_driver, tx_nic, tx_clean, tx_free       # next to fill, to fetch, to take back; free ones
@@ -90,6 +91,10 @@ cdef class FecHost(Host):
     cdef int32_t* first_skb             # by frame, -1 = none
     cdef int32_t* last_skb
     cdef int32_t unread_first, unread_last, unread_offset
+    cdef int64_t kept_bytes             # that ever were in the socket's
+    # what has been charged of the DMA API, and what turned over
+    cdef int64_t charged_maps, charged_syncs
+    cdef int64_t rx_unmaps, released, turnovers_before
     # MAC
     cdef fifo_t tx_fifo, rx_fifo
     cdef int32_t tx_fifo_bytes, rx_fifo_bytes
@@ -102,7 +107,10 @@ cdef class FecHost(Host):
     # XDP
     cdef XdpProgram program
     cdef uint8_t* packet                # where the program sees the frame
-    cdef int32_t packet_bytes
+    cdef int32_t packet_bytes           # what it has made of it, and where that ends after the headroom
+    cdef int32_t packet_end_bytes
+    cdef bint touched                   # the frame's data is in the CPU's cache
+    cdef endpoint_t from_peer, to_us    # what the frame's headers say
 
     cdef bus_stats_t bus
 
@@ -115,8 +123,8 @@ cdef class FecHost(Host):
     cdef void free_charged(self, int32_t frame) noexcept nogil
     cdef void power_up(self) noexcept nogil
     cdef void charge_pages(self, int32_t context, int64_t calls) noexcept nogil
-    cdef void charge_dma(self, int32_t context, int32_t operation, int64_t calls) noexcept nogil
-    cdef void charge_turnovers(self, int32_t context, int64_t turnovers) noexcept nogil
+    cdef void charge_dma(self, int32_t context) noexcept nogil
+    cdef int64_t turnovers(self) noexcept nogil
     cdef void dma_rx_start(self) noexcept nogil
     cdef void dma_tx_start(self) noexcept nogil
     cdef void wire_start(self) noexcept nogil
@@ -126,7 +134,8 @@ cdef class FecHost(Host):
     cdef void rx_original(self, int32_t at, int32_t length_bytes) noexcept nogil
     cdef void rx_page_pool(self, int32_t at, int32_t length_bytes) noexcept nogil
     cdef void rx_apply(self) noexcept nogil
-    cdef int32_t run_program(self, int32_t context, int32_t length_bytes) noexcept nogil
+    cdef void write_packet(self, const frame_t* f) noexcept nogil
+    cdef int32_t run_program(self, int32_t context, const frame_t* f) noexcept nogil
     cdef int32_t new_skb(self, int32_t page) noexcept nogil
     cdef void free_skb(self, int32_t skb, int32_t context) noexcept nogil
     cdef void free_frame(self, int32_t frame, int32_t context) noexcept nogil

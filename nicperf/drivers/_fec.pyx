@@ -10,29 +10,35 @@ from nicperf.engine._ledger cimport (
 )
 from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_submit
+from nicperf.packets._headers cimport (
+    IPV4_DONT_FRAGMENT, PROTOCOL_UDP, TRANSPORT_AT, UDP_BYTES, UDP_CHECKSUM_AT, endpoint_init, headers_ipv4, headers_tcp,
+    headers_udp,
+)
 from nicperf.packets.ebpf._machine cimport xdp_buff_t
 from nicperf.parts._bus cimport (
-    BUS_MMIO_READ, BUS_MMIO_WRITE, BUS_RX_DATA, BUS_TX_DATA, BUS_USES, bus_stats_t,
+    BUS_MMIO_READ, BUS_MMIO_WRITE, BUS_RX_DATA, BUS_TX_DATA, bus_stats_t,
 )
 from nicperf.parts._dma cimport (
-    DMA_BIDIRECTIONAL, DMA_FROM_DEVICE, DMA_MAP, DMA_SYNC_FOR_CPU, DMA_SYNC_FOR_DEVICE, DMA_TO_DEVICE, DMA_UNMAP, dma_call,
-    dma_init, dma_params_t, dma_take_ps,
+    DMA_BIDIRECTIONAL, DMA_CALLS, DMA_FROM_DEVICE, DMA_MAP, DMA_SYNC_FOR_CPU, DMA_SYNC_FOR_DEVICE, DMA_TO_DEVICE, DMA_UNMAP,
+    dma_call, dma_init, dma_params_t, dma_take_map_ps, dma_take_ps,
 )
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._fragments cimport fragments_init, fragments_take
-from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, UDP_FRAGMENT, frame_t, frames_give, frames_take
+from nicperf.parts._frames cimport FRAME_POOL, UDP_FRAGMENT, frame_t, frames_give, frames_take
 from nicperf.parts._heads cimport heads_give, heads_init, heads_take
 from nicperf.parts._irq cimport MODERATION_FIRE, MODERATION_START, moderation_event
 from nicperf.parts._page_pool cimport (
     PAGE_POOL_ALL, page_pool_alloc, page_pool_destroy, page_pool_inflight, page_pool_init, page_pool_params_t, page_pool_put,
     page_pool_release, page_pool_stats_t,
 )
-from nicperf.parts._pages cimport PAGE_STEPS, pages_destroy, pages_init, pages_params_t, pages_put, pages_take_ps
+from nicperf.parts._pages cimport (
+    PAGE_HEAD_ALLOC, PAGE_HEAD_FREE, pages_destroy, pages_init, pages_params_t, pages_put, pages_take_ps,
+)
 from nicperf.parts._ring cimport ring_next
-from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL, cycles_ps
+from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, cycles_ps
 
-from nicperf.drivers.fec import RX_PATHS, TURNOVERS
-from nicperf.packets import ebpf
+from nicperf.drivers.fec import RX_PATHS, TURNOVERS, xdp_program
+from nicperf.errors import ScenarioError
 from nicperf.parts.dma import IOMMU
 from nicperf.parts.pages import STEPS
 
@@ -49,21 +55,12 @@ cdef enum:
     PAGE_BYTES = 4096
     HEADROOM_BYTES = 256                # XDP_PACKET_HEADROOM
     POOL_ID = 1
+    DISCARD_PORT = 9
+    CONSTANT_VERDICT = 2                # instructions of a program that only returns one: it does not look at the frame
     SKBS = 65536                        # more than backlog, socket and transmit ring hold
 
-cdef extern from *:
-    """
-    /* What the generator sends: Ethernet, IPv4, UDP to port 9, from documentation addresses. */
-    static const unsigned char UDP_FRAME[42] = {
-        0x02, 0, 0, 0, 0, 2, 0x02, 0, 0, 0, 0, 1, 0x08, 0,
-        0x45, 0, 0, 46, 0, 0, 0x40, 0, 32, 17, 0xD6, 0xBB, 192, 0, 2, 1, 192, 0, 2, 2,
-        0, 9, 0, 9, 0, 26, 0, 0,
-    };
-    """
-    const unsigned char UDP_FRAME[42]
-
-cdef enum:                              # stages of the poll
-    STAGE_RX, STAGE_END
+cdef enum:                              # stages of the poll: the first two begin a call of it, and one more pass
+    STAGE_POLL, STAGE_PASS, STAGE_RX, STAGE_END, STAGE_UNMASK
 
 cdef enum:                              # verdicts of XDP, and what the driver adds
     ABORTED, DROP, PASS, TX, REDIRECT
@@ -136,8 +133,20 @@ cdef class FecHost(Host):
         self.p.xdp_generic = cycles_ps(xdp.generic_cycles, mhz)
         self.p.xdp_redirect = cycles_ps(xdp.redirect_cycles, mhz)
         if xdp.program != "none":
-            source = ebpf.sample(xdp.program) if xdp.program in ebpf.samples() else ebpf.load(xdp.program).only()
-            self.program = source.core
+            if xdp.mode == "native" and driver.rx_path == "original":
+                raise ScenarioError(
+                    "this driver has no XDP", place="scenario", field="driver.rx_path", value=driver.rx_path,
+                    cure='use release or recycle, or xdp.mode = "skb"',
+                )
+            if xdp.mode == "skb" and workload != "xdp":
+                raise ScenarioError(
+                    "not modelled for this workload", place="scenario", field="xdp.mode", value=xdp.mode, cure="use native",
+                )
+            self.program = xdp_program(xdp.program).core
+            endpoint_init(&self.from_peer, 1, spec.socket.tcp_timestamps, 0)
+            endpoint_init(&self.to_us, 2, spec.socket.tcp_timestamps, 0)
+            if workload == "xdp":
+                self.from_peer.port = self.to_us.port = DISCARD_PORT
 
         self.rx_moderation.threshold = driver.rx_coalesce_frames
         self.rx_moderation.timer_ps = <int64_t>(driver.rx_coalesce_us * 1e6)
@@ -180,6 +189,11 @@ cdef class FecHost(Host):
         heads_init(&self.heads, &self.pages, spec.heads.cache_heads, spec.heads.bulk_heads)
         self.allocate()
         self.power_up()
+        if self.rx_credit < self.p.rx_ring:
+            raise ScenarioError(
+                "not enough memory for the receive ring", place="scenario", field="pages.limit_pages",
+                value=spec.pages.limit_pages, cure="raise it, or shorten driver.rx_ring",
+            )
         return 0
 
     @final
@@ -220,11 +234,16 @@ cdef class FecHost(Host):
                 page = page_pool_alloc(&self.pool)
             if page < 0:
                 break
+            if self.p.rx_path == PATH_ORIGINAL:
+                dma_call(&self.mapping, DMA_MAP, 0, BUFFER_BYTES, DMA_FROM_DEVICE, False)
             self.rx_page[i] = page
             self.rx_ring[i].control = RX_EMPTY
             self.rx_credit += 1
         pages_take_ps(&self.pages)
         dma_take_ps(&self.mapping)
+        self.charged_maps = self.mapping.s.calls[DMA_MAP]
+        self.charged_syncs = self.mapping.s.calls[DMA_SYNC_FOR_DEVICE]
+        self.turnovers_before = self.turnovers()
         self.irq_enabled = True
 
     # what is counted -------------------------------------------------------------------------------------------------
@@ -241,13 +260,19 @@ cdef class FecHost(Host):
         memcpy(device, &self.pool.s, sizeof(page_pool_stats_t))
         device += sizeof(page_pool_stats_t) // 8
         device[0] = page_pool_inflight(&self.pool)
-        device[1] = device[2] = 0
-        for i in range(4):
-            device[1] += self.mapping.s.cleaned_lines[i]
-            device[2] += self.mapping.s.invalidated_lines[i]
-        device[3] = self.mapping.s.calls[DMA_MAP]
-        device[4] = self.mapping.s.calls[DMA_SYNC_FOR_DEVICE] + self.mapping.s.calls[DMA_SYNC_FOR_CPU]
-        device[5] = self.mapping.s.calls[DMA_UNMAP]
+        device[1] = self.pool.n_cache
+        device[2] = self.pool.ring.count
+        device[3] = self.heads.outside
+        device[4] = self.pages.s.steps[PAGE_HEAD_ALLOC]
+        device[5] = self.pages.s.steps[PAGE_HEAD_FREE]
+        device += 6
+        device[0] = device[1] = 0
+        for i in range(DMA_CALLS):
+            device[0] += self.mapping.s.cleaned_lines[i]
+            device[1] += self.mapping.s.invalidated_lines[i]
+        device[2] = self.mapping.s.calls[DMA_MAP]
+        device[3] = self.mapping.s.calls[DMA_SYNC_FOR_DEVICE] + self.mapping.s.calls[DMA_SYNC_FOR_CPU]
+        device[4] = self.mapping.s.calls[DMA_UNMAP]
         memcpy(bus, &self.bus, sizeof(bus_stats_t))
 
     cdef void levels(self, int64_t* row) noexcept nogil:
@@ -274,16 +299,40 @@ cdef class FecHost(Host):
 
     @final
     cdef void charge_pages(self, int32_t context, int64_t calls) noexcept nogil:
+        """Steps of the page allocator, the pool and the heads since the last time, and the turnovers among them."""
+        cdef int64_t turnovers = self.turnovers() - self.device_stats.turnovers
         ledger_charge(&self.ledger, context, OP_PAGE, pages_take_ps(&self.pages), calls)
+        if turnovers:
+            self.device_stats.turnovers += turnovers
+            ledger_charge(&self.ledger, context, OP_TURNOVER, turnovers * self.p.turnover, turnovers)
 
     @final
-    cdef void charge_dma(self, int32_t context, int32_t operation, int64_t calls) noexcept nogil:
-        ledger_charge(&self.ledger, context, operation, dma_take_ps(&self.mapping), calls)
+    cdef int64_t turnovers(self) noexcept nogil:
+        """Of receive buffers, since power up."""
+        cdef int64_t turnovers
+        if self.p.turnover_at == TURNOVER_NEVER:
+            return 0
+        if self.p.turnover_at == TURNOVER_PAGE:
+            turnovers = self.pages.s.allocated
+        else:
+            turnovers = self.released + <int32_t>(self.pool.release_count - <uint32_t>self.released)
+            self.released = turnovers
+            if self.p.turnover_at == TURNOVER_MAPPING:
+                turnovers += self.rx_unmaps
+        return turnovers - self.turnovers_before
 
     @final
-    cdef void charge_turnovers(self, int32_t context, int64_t turnovers) noexcept nogil:
-        self.device_stats.turnovers += turnovers
-        ledger_charge(&self.ledger, context, OP_TURNOVER, turnovers * self.p.turnover, turnovers)
+    cdef void charge_dma(self, int32_t context) noexcept nogil:
+        """Calls of the DMA API since the last time."""
+        cdef const int64_t* calls = self.mapping.s.calls
+        cdef int64_t maps = calls[DMA_MAP] + calls[DMA_UNMAP] - self.charged_maps
+        cdef int64_t syncs = calls[DMA_SYNC_FOR_DEVICE] + calls[DMA_SYNC_FOR_CPU] - self.charged_syncs
+        if maps:
+            self.charged_maps += maps
+            ledger_charge(&self.ledger, context, OP_DMA_MAP, dma_take_map_ps(&self.mapping), maps)
+        if syncs:
+            self.charged_syncs += syncs
+            ledger_charge(&self.ledger, context, OP_DMA_SYNC, dma_take_ps(&self.mapping), syncs)
 
     @final
     cdef void mmio(self, int32_t context, int32_t reads, int32_t writes) noexcept nogil:
@@ -301,7 +350,7 @@ cdef class FecHost(Host):
     cdef void xmit_charge(self, int32_t context, const packet_t* p) noexcept nogil:
         cdef int32_t length_bytes = p.length_bytes + min(p.payload_bytes, p.segment_bytes)
         dma_call(&self.mapping, DMA_MAP, 0, length_bytes, DMA_TO_DEVICE, False)
-        self.charge_dma(context, OP_DMA_MAP, 1)
+        self.charge_dma(context)
         ledger_charge(&self.ledger, context, OP_XMIT, self.p.xmit, 1)
         ledger_charge(&self.ledger, context, OP_BARRIER, self.p.barrier, 1)
         self.mmio(context, 0, 1)
@@ -484,7 +533,7 @@ cdef class FecHost(Host):
         self.irq_active = True
         self.stats.interrupts += 1
         ledger_charge(&self.ledger, HARD_IRQ, OP_IRQ_ENTRY, self.cost.irq_entry, 1)
-        self.mmio(HARD_IRQ, 2, 2)           # read IEVENT and IMASK, acknowledge, mask
+        self.mmio(HARD_IRQ, 1, 2)           # read IEVENT, acknowledge, mask
         self.submit(HARD_IRQ)
 
     cdef void irq_done(self) noexcept nogil:
@@ -492,15 +541,21 @@ cdef class FecHost(Host):
         self.irq_enabled = False
         self.irq_active = False
         self.poll_scheduled = True
-        self.poll_received = 0
+        self.stage = STAGE_POLL
         self.soft_raise()
 
     # the poll --------------------------------------------------------------------------------------------------------
 
     cdef void poll_begin(self) noexcept nogil:
-        """One received frame; without one, or with the budget used up, the end of the pass."""
-        if self.poll_received == 0:
+        """One received frame; without one, or with the budget used up, the end of the pass; at last the unmasking."""
+        if self.stage == STAGE_UNMASK:
+            self.mmio(SOFT_IRQ, 0, 1)
+            self.submit(SOFT_IRQ)
+            return
+        if self.stage == STAGE_POLL:
             self.stats.polls += 1
+            self.poll_received = 0
+        if self.stage <= STAGE_PASS:
             ledger_charge(&self.ledger, SOFT_IRQ, OP_POLL, self.p.poll, 1)
         if self.rx_done and self.poll_received < BUDGET:
             self.stage = STAGE_RX
@@ -509,47 +564,48 @@ cdef class FecHost(Host):
             self.stage = STAGE_END
             self.tx_begin()
             if self.poll_received < BUDGET:
-                self.mmio(SOFT_IRQ, 2, 1)   # events since the last look, acknowledged
+                self.mmio(SOFT_IRQ, 1, 1)   # events since the last look, acknowledged
         self.submit(SOFT_IRQ)
 
     cdef void poll_done(self) noexcept nogil:
-        cdef bint pending
         if self.stage == STAGE_RX:
             self.poll_received += 1
             self.rx_apply()
             return
+        if self.stage == STAGE_UNMASK:
+            self.poll_scheduled = False
+            self.irq_enabled = True
+            self.irq_update()
+            return
         self.tx_apply()
-        if self.poll_received >= BUDGET:    # the softirq loop calls again
-            self.poll_received = 0
+        if self.poll_received < BUDGET and self.ievent:
+            self.ievent = 0
+            self.stage = STAGE_PASS
             return
-        pending = self.ievent != 0
-        self.ievent = 0
-        if pending:
-            return
-        self.gro_flush()
-        self.poll_scheduled = False
-        self.bus.transactions[BUS_MMIO_WRITE] += 1
-        self.irq_enabled = True             # the write that unmasks is charged with the next interrupt's
-        self.irq_update()
+        self.gro_flush()                    # what it held goes up before the unmasking
+        self.stage = STAGE_UNMASK if self.poll_received < BUDGET else STAGE_POLL
 
     @final
     cdef void tx_begin(self) noexcept nogil:
         """Charge for what has been sent and can be taken back."""
-        cdef int32_t at = self.tx_clean, i
+        cdef int32_t at = self.tx_clean, _i
         self.serve_tx = self.tx_done
-        for i in range(self.serve_tx):
-            dma_call(&self.mapping, DMA_UNMAP, 0, self.tx_ring[at].length, DMA_TO_DEVICE, False)
-            if self.tx_page[at] >= 0:       # sent from where it was received: by skb-mode XDP or by native
-                if self.tx_page[at] & 1:
+        for _i in range(self.serve_tx):
+            if self.tx_page[at] >= 0 and not self.tx_page[at] & 1:      # native XDP_TX: no sk_buff, the pool's mapping stays
+                page_pool_put(&self.pool, self.tx_page[at] >> 1, PAGE_POOL_ALL, True)
+                self.charge_dma(SOFT_IRQ)
+                self.charge_pages(SOFT_IRQ, 1)
+            else:
+                dma_call(&self.mapping, DMA_UNMAP, 0, self.tx_ring[at].length, DMA_TO_DEVICE, False)
+                self.charge_dma(SOFT_IRQ)
+                ledger_charge(&self.ledger, SOFT_IRQ, OP_SKB_FREE, self.cost.skb_free, 1)
+                if self.tx_page[at] >= 0:   # skb-mode XDP_TX
                     self.free_skb(self.tx_page[at] >> 1, SOFT_IRQ)
-                else:
-                    page_pool_put(&self.pool, self.tx_page[at] >> 1, PAGE_POOL_ALL, True)
+                    self.charge_dma(SOFT_IRQ)
+                    self.charge_pages(SOFT_IRQ, 1)
             at = ring_next(at, self.p.tx_ring)
         if self.serve_tx:
-            self.charge_dma(SOFT_IRQ, OP_DMA_MAP, self.serve_tx)
-            self.charge_pages(SOFT_IRQ, self.serve_tx)
             ledger_charge(&self.ledger, SOFT_IRQ, OP_TX_REAP, self.serve_tx * self.p.tx_reap, self.serve_tx)
-            ledger_charge(&self.ledger, SOFT_IRQ, OP_SKB_FREE, self.serve_tx * self.cost.skb_free, self.serve_tx)
 
     @final
     cdef void tx_apply(self) noexcept nogil:
@@ -573,6 +629,9 @@ cdef class FecHost(Host):
         self.taken_frame = self.rx_frame[at]
         self.taken_page = self.taken_skb = -1
         self.taken_verdict = PASS
+        self.packet_end_bytes = 0
+        self.touched = False
+        self.ievent &= ~<uint32_t>IEVENT_RXF
         ledger_charge(&self.ledger, SOFT_IRQ, OP_RX_REAP, self.p.rx, 1)
         ledger_charge(&self.ledger, SOFT_IRQ, OP_BARRIER, self.p.barrier, 1)
         self.mmio(SOFT_IRQ, 0, 2)           # IEVENT, and at the end RDAR
@@ -581,18 +640,20 @@ cdef class FecHost(Host):
         else:
             self.rx_page_pool(at, self.rx_ring[at].length - FCS_BYTES)
         if self.taken_verdict == PASS:
-            ledger_charge(&self.ledger, SOFT_IRQ, OP_BUILD_SKB, self.p.build_skb + self.p.xdp_miss, 1)
+            ledger_charge(&self.ledger, SOFT_IRQ, OP_BUILD_SKB, self.p.build_skb + (0 if self.touched else self.p.xdp_miss), 1)
+            self.touched = True
             if self.set.gro_segments and self.frames.frame[self.taken_frame].kind == TCP_DATA:
                 ledger_charge(&self.ledger, SOFT_IRQ, OP_GRO, self.cost.gro, 1)
 
     @final
     cdef void rx_original(self, int32_t at, int32_t length_bytes) noexcept nogil:
-        cdef int64_t blocks = self.fragments.s.blocks
         cdef bint small = length_bytes <= self.p.copybreak_bytes
         cdef int32_t space_bytes = SMALL_SPACE_BYTES + (length_bytes + 63) // 64 * 64 if small else BUFFER_SPACE_BYTES
         cdef int32_t page = fragments_take(&self.fragments, space_bytes)
         if page < 0 or self.n_skb_free == 0:
             self.taken_verdict = LOST
+            if page >= 0:
+                pages_put(&self.pages, page)
             self.charge_pages(SOFT_IRQ, 1)
             return
         if small:
@@ -600,23 +661,19 @@ cdef class FecHost(Host):
             dma_call(&self.mapping, DMA_SYNC_FOR_CPU, 0, length_bytes, DMA_FROM_DEVICE, False)
             ledger_charge(&self.ledger, SOFT_IRQ, OP_COPY, <int64_t>(length_bytes * self.cost.copy_cold), 1)
             dma_call(&self.mapping, DMA_SYNC_FOR_DEVICE, 0, BUFFER_BYTES, DMA_FROM_DEVICE, False)
-            self.charge_dma(SOFT_IRQ, OP_DMA_SYNC, 2)
+            self.charge_dma(SOFT_IRQ)
             self.device_stats.copybreaks += 1
         else:
             self.taken_skb = self.new_skb(self.rx_page[at])
             self.rx_page[at] = page
             dma_call(&self.mapping, DMA_UNMAP, 0, BUFFER_BYTES, DMA_FROM_DEVICE, False)
             dma_call(&self.mapping, DMA_MAP, 0, BUFFER_BYTES, DMA_FROM_DEVICE, False)
-            self.charge_dma(SOFT_IRQ, OP_DMA_MAP, 2)
-            if self.p.turnover_at == TURNOVER_MAPPING:
-                self.charge_turnovers(SOFT_IRQ, 1)
+            self.charge_dma(SOFT_IRQ)
+            self.rx_unmaps += 1
         self.charge_pages(SOFT_IRQ, 1)
-        if self.p.turnover_at == TURNOVER_PAGE:
-            self.charge_turnovers(SOFT_IRQ, self.fragments.s.blocks - blocks)
 
     @final
     cdef void rx_page_pool(self, int32_t at, int32_t length_bytes) noexcept nogil:
-        cdef int64_t allocated = self.pages.s.allocated
         cdef int32_t page = self.rx_page[at], fresh
         dma_call(&self.mapping, DMA_SYNC_FOR_CPU, HEADROOM_BYTES, length_bytes + FCS_BYTES, DMA_FROM_DEVICE, False)
         fresh = page_pool_alloc(&self.pool)
@@ -625,31 +682,51 @@ cdef class FecHost(Host):
         else:
             self.rx_page[at] = fresh
             if self.p.xdp_native:
-                self.taken_verdict = self.run_program(SOFT_IRQ, length_bytes)
+                self.taken_verdict = self.run_program(SOFT_IRQ, &self.frames.frame[self.taken_frame])
             if self.taken_verdict == PASS and self.n_skb_free:
                 self.taken_skb = self.new_skb(page)
                 if self.p.rx_path == PATH_RELEASE:
                     page_pool_release(&self.pool, page)
-                    if self.p.turnover_at == TURNOVER_MAPPING or self.p.turnover_at == TURNOVER_RELEASE:
-                        self.charge_turnovers(SOFT_IRQ, 1)
             elif self.taken_verdict == TX and self.p.xdp_tx and self.xmit_room():
                 self.taken_page = page
-            else:                           # the driver may touch the cache, and syncs no more than the frame
+                dma_call(
+                    &self.mapping, DMA_SYNC_FOR_DEVICE, HEADROOM_BYTES, self.packet_bytes, DMA_BIDIRECTIONAL, False
+                )
+                ledger_charge(&self.ledger, SOFT_IRQ, OP_XMIT, self.p.xmit, 1)
+                ledger_charge(&self.ledger, SOFT_IRQ, OP_BARRIER, self.p.barrier, 1)
+                self.mmio(SOFT_IRQ, 0, 1)
+            elif self.taken_verdict == REDIRECT:    # copied; xdp_return_buff does not know how much was written
+                page_pool_put(&self.pool, page, PAGE_POOL_ALL, True)
+            else:                           # the driver may touch the cache, and syncs no more than was written
                 if self.taken_verdict == PASS:
                     self.taken_verdict = LOST
-                page_pool_put(&self.pool, page, length_bytes, True)
-        if self.p.turnover_at == TURNOVER_PAGE:
-            self.charge_turnovers(SOFT_IRQ, self.pages.s.allocated - allocated)
-        self.charge_dma(SOFT_IRQ, OP_DMA_SYNC, 1)
+                page_pool_put(&self.pool, page, max(length_bytes, self.packet_end_bytes), True)
+        self.charge_dma(SOFT_IRQ)
         self.charge_pages(SOFT_IRQ, 1)
 
     @final
-    cdef int32_t run_program(self, int32_t context, int32_t length_bytes) noexcept nogil:
-        """The verdict on the frame; its content is that of the packet generator."""
+    cdef void write_packet(self, const frame_t* f) noexcept nogil:
+        """What the program sees: TCP of the stream, or UDP without a checksum to the port that discards."""
+        cdef uint8_t* at = self.packet + HEADROOM_BYTES
+        cdef int32_t payload_bytes = f.length_bytes - TRANSPORT_AT
+        memset(at, 0, f.length_bytes)
+        if f.kind == UDP_FRAGMENT:
+            headers_ipv4(at, &self.from_peer, &self.to_us, PROTOCOL_UDP, 0, IPV4_DONT_FRAGMENT, payload_bytes)
+            headers_udp(at, &self.from_peer, &self.to_us, payload_bytes - UDP_BYTES)
+            at[UDP_CHECKSUM_AT] = at[UDP_CHECKSUM_AT + 1] = 0
+        else:
+            headers_tcp(
+                at, &self.from_peer, &self.to_us, f.sequence, f.ack, <int32_t>(f.window_edge - f.ack), self.q.now_ps,
+                f.payload_bytes,
+            )
+
+    @final
+    cdef int32_t run_program(self, int32_t context, const frame_t* f) noexcept nogil:
+        """The verdict on the frame, whose headers are real; its payload is zeros."""
         cdef xdp_buff_t frame
-        cdef int32_t verdict
-        memset(self.packet + HEADROOM_BYTES, 0, length_bytes)
-        memcpy(self.packet + HEADROOM_BYTES, UDP_FRAME, min(length_bytes, <int32_t>sizeof(UDP_FRAME)))
+        cdef int64_t work_ps
+        cdef int32_t verdict, length_bytes = f.length_bytes
+        self.write_packet(f)
         frame.hard_start = self.packet
         frame.frame_bytes = PAGE_BYTES
         frame.data = frame.data_meta = HEADROOM_BYTES
@@ -659,13 +736,14 @@ cdef class FecHost(Host):
         self.program.m.now_ns = self.q.now_ps // 1000
         verdict = self.program.run(&frame)
         self.packet_bytes = frame.data_end - frame.data
+        self.packet_end_bytes = frame.data_end - HEADROOM_BYTES
         self.device_stats.xdp_instructions += self.program.m.instructions
         self.device_stats.xdp_calls += self.program.m.helper_calls
-        ledger_charge(
-            &self.ledger, context, OP_XDP,
-            self.p.xdp_run + <int64_t>(self.program.m.instructions * self.p.xdp_instruction)
-            + self.program.m.helper_calls * self.p.xdp_call + (self.p.xdp_miss if self.program.m.instructions > 2 else 0), 1,
-        )
+        work_ps = self.p.xdp_run + <int64_t>(self.program.m.instructions * self.p.xdp_instruction)
+        if not self.touched and self.program.m.instructions > CONSTANT_VERDICT:
+            self.touched = True
+            work_ps += self.p.xdp_miss
+        ledger_charge(&self.ledger, context, OP_XDP, work_ps + self.program.m.helper_calls * self.p.xdp_call, 1)
         if verdict == PASS:
             self.device_stats.xdp_pass += 1
         elif verdict == TX:
@@ -695,8 +773,10 @@ cdef class FecHost(Host):
         else:
             if self.taken_verdict == LOST:
                 self.device_stats.rx_dropped += 1
-            elif self.taken_page >= 0:
+            elif self.taken_page >= 0 and self.tx_free > (self.qdisc_owner >= 0):
                 self.send_back(self.taken_page, self.packet_bytes)
+            elif self.taken_page >= 0:      # the process's core has taken the last descriptor meanwhile
+                page_pool_put(&self.pool, self.taken_page, PAGE_POOL_ALL, True)
             frames_give(self.frames, frame)
         self.dma_rx_start()
 
@@ -751,7 +831,12 @@ cdef class FecHost(Host):
         self.free_frame(frame, SOFT_IRQ)
         ledger_charge(&self.ledger, SOFT_IRQ, OP_SKB_FREE, self.cost.skb_free, 1)
         self.charge_pages(SOFT_IRQ, 1)
-        self.charge_dma(SOFT_IRQ, OP_DMA_SYNC, 1)
+        self.charge_dma(SOFT_IRQ)
+
+    cdef void netif_rx(self, int32_t frame) noexcept nogil:
+        if self.backlog.count >= self.set.backlog_packets:
+            self.free_frame(frame, SOFT_IRQ)
+        Host.netif_rx(self, frame)
 
     cdef void merged(self, int32_t into, int32_t frame) noexcept nogil:
         self.skb[self.last_skb[into]].next = self.first_skb[frame]
@@ -760,13 +845,26 @@ cdef class FecHost(Host):
 
     cdef void taken(self, int32_t frame, bint kept) noexcept nogil:
         """The protocol is done with the packet: the socket keeps its data, or nobody does."""
+        cdef int64_t known_bytes
+        cdef int32_t skb, cut_bytes
         if self.first_skb[frame] < 0:
             return
         if not kept:
-            self.free_frame(frame, SOFT_IRQ)
-            pages_take_ps(&self.pages)      # out of order, and so rare that it is not charged
-            dma_take_ps(&self.mapping)
+            self.free_frame(frame, SOFT_IRQ)    # what that costs is charged with the next frame's memory
             return
+        # A retransmission may begin with what is known.
+        known_bytes = -(self.stats.received_bytes - self.kept_bytes)
+        self.kept_bytes = self.stats.received_bytes
+        skb = self.first_skb[frame]
+        while skb >= 0:
+            known_bytes += self.skb[skb].payload_bytes
+            skb = self.skb[skb].next
+        skb = self.first_skb[frame]
+        while known_bytes > 0:
+            cut_bytes = <int32_t>min(known_bytes, <int64_t>self.skb[skb].payload_bytes)
+            self.skb[skb].payload_bytes -= cut_bytes
+            known_bytes -= cut_bytes
+            skb = self.skb[skb].next
         if self.unread_first < 0:
             self.unread_first = self.first_skb[frame]
         else:
@@ -787,18 +885,17 @@ cdef class FecHost(Host):
             skb = self.unread_first
         self.unread_offset = <int32_t>n_bytes
         self.charge_pages(context, freed)
-        self.charge_dma(context, OP_DMA_SYNC, freed)
+        self.charge_dma(context)
         return freed
 
 
 cdef class UdpDiscard(Socket):
 
     cdef void input_begin(self, Host h, const frame_t* f) noexcept nogil:
-        cdef int32_t length_bytes = f.length_bytes
         self.verdict = PASS
         if (<FecHost>h).p.xdp_skb:
             ledger_charge(&h.ledger, SOFT_IRQ, OP_XDP, (<FecHost>h).p.xdp_generic, 1)
-            self.verdict = (<FecHost>h).run_program(SOFT_IRQ, length_bytes)
+            self.verdict = (<FecHost>h).run_program(SOFT_IRQ, f)
         if self.verdict == TX and h.xmit_room():
             memset(&self.out, 0, sizeof(packet_t))
             self.out.kind = UDP_FRAGMENT

@@ -1,10 +1,11 @@
 """The host of `pktgen.py`."""
 from libc.stdint cimport int32_t, int64_t
+from nicperf.drivers._desktop cimport desktop_stats_t
 from nicperf.stack._host cimport Host
 
 cdef struct pktgen_stats_t:             # names in pktgen.py, in this order
-    int64_t wire_bytes, wire_busy_ps, gap_ps
-    int64_t late, returned_bytes, pauses
+    desktop_stats_t common              # of these, what the wire carried
+    int64_t late, returned_bytes, paused
 
 
 cdef class PktgenHost(Host):

@@ -54,8 +54,8 @@ cdef class PktgenHost(Host):
         f.born_ps = self.q.now_ps
         self.datagram += 1
         self.stats.tx_frames += 1
-        self.device_stats.wire_bytes += bytes_on_wire
-        self.device_stats.wire_busy_ps += bytes_on_wire * self.byte_ps
+        self.device_stats.common.wire_bytes += bytes_on_wire
+        self.device_stats.common.wire_busy_ps += bytes_on_wire * self.byte_ps
         queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.byte_ps)
         if self.interval_ps:
             self.due = False
@@ -75,7 +75,7 @@ cdef class PktgenHost(Host):
     cdef void pause(self) noexcept nogil:
         """The peer asks for silence; unless it takes that back before, the request ends by itself."""
         self.paused = True
-        self.device_stats.pauses += 1
+        self.device_stats.paused += 1
         queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.byte_ps)
 
     cdef void resume(self) noexcept nogil:

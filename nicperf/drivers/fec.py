@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from nicperf.errors import ScenarioError, closest
+from nicperf.packets import ebpf
 from nicperf.parameter import choice, parameter, switch, text
 from nicperf.parts import pages
 
@@ -22,7 +25,8 @@ COUNTERS = (
     """.split(),
     *pages.COUNTERS,
     *"""
-    rx_pp_inflight lines_cleaned lines_invalidated dma_maps dma_syncs dma_unmaps
+    rx_pp_inflight rx_pp_in_cache rx_pp_in_ring skbs heads_allocated heads_freed
+    lines_cleaned lines_invalidated dma_maps dma_syncs dma_unmaps
     """.split(),
 )
 
@@ -70,12 +74,12 @@ class FecDriver:
     """The driver: interrupt, poll, and the receive path before and after the page_pool patch.
 
     Interrupt
-        1. Read and acknowledge IEVENT, mask, schedule the poll.
-        2. The poll takes up to 64 frames, one after the other, each through the stack before the next unless
-           GRO holds it, then takes back sent descriptors and reads IEVENT; it goes on while events are
-           pending and budget is left. With budget left it unmasks.
+        1. Read and acknowledge IEVENT, mask (one read, two writes), schedule the poll.
+        2. The poll takes up to 64 frames, one after the other, each through the stack before the next unless GRO holds
+           it, then takes back sent descriptors. With budget left it reads and acknowledges IEVENT, begins another pass if
+           there were events, and otherwise unmasks. Each call lets go what GRO holds (HZ below 1000, as on arm64).
     Receive, every path
-        1. Write IEVENT; at the end a barrier, the descriptor, and a write to RDAR.
+        1. Write IEVENT, which clears a pending receive event; at the end a barrier, the descriptor, and a write to RDAR.
     Receive, ``original``: buffers of 2048 bytes from page fragments
         1. A frame up to `rx_copybreak_bytes`: a small sk_buff, sync its bytes for the CPU, copy, sync the
            buffer for the device; the buffer stays.
@@ -87,8 +91,9 @@ class FecDriver:
            ``recycle`` marks the sk_buff, and whoever frees it puts the page into the pool's ring (into the
            cache since v6.4, if that is the poll).
     Native XDP verdicts
-        PASS goes on with step 3; TX and REDIRECT keep the page until completion. The driver of 2022 had no
-        TX: with `xdp_tx` off it drops, as that driver did.
+        PASS goes on with step 3. TX syncs the frame, fills a descriptor and keeps the page until completion; the driver of
+        2022 had no TX: with `xdp_tx` off it drops, as that driver did. REDIRECT goes to a socket of AF_XDP that copies: then
+        the page is back in the cache at once, synced whole (xdp_return_buff). The path ``original`` has no native XDP.
     Skb-mode XDP
         The program runs on the finished sk_buff above the driver; DROP frees it there, TX sends it by the
         driver's transmit path.
@@ -97,10 +102,10 @@ class FecDriver:
 
     Notes
     -----
-    *The turnover.* `turnover_cycles` is the part of the published difference between release and recycle that
-    no mechanism here explains; it is fitted. `turnover_at` says to what it is tied: ``mapping``, each mapping
-    that is undone (what an IOMMU or a dear unmap would cost), ``page``, each page or block from the page
-    allocator (cold page structures), ``release``, only a page that leaves the pool, or ``never``.
+    *The turnover.* `turnover_cycles` is the part of the published difference between release and recycle that no mechanism
+    here explains; it is fitted. `turnover_at` says to what it is tied: ``mapping``, each mapping of a receive buffer that is
+    undone (what an IOMMU or a dear unmap would cost), ``page``, each page or block from the page allocator (cold page
+    structures), ``release``, only a page that leaves the pool, or ``never``.
 
     Not modelled: wake-up on LAN, time stamps, the byte swap of the i.MX28, changes of MTU, the restart of the
     MAC when a program is attached, XDP metadata in the stack, AF_XDP beyond the copy into its ring
@@ -108,9 +113,8 @@ class FecDriver:
 
     Source
     ------
-    Patches and tables on netdev, September to November 2022, by Shenwei Wang; fec_main.c of Linux v6.0 and
-    v6.9. Default coalescing of 200 frames or 1000 us, rings of 512 (before) and 256 (after the patch) and the
-    copybreak of 256 bytes stand there.
+    Patches and tables on netdev, September to November 2022, by Shenwei Wang; fec_main.c of Linux v6.0 and v6.9. Default
+    coalescing of 200 frames or 1000 us, rings of 512 (before) and 256 (after the patch), copybreak of 256 bytes stand there.
     """
 
     rx_path: str = choice("recycle", RX_PATHS, "How frames are received.")
@@ -164,11 +168,14 @@ class Xdp:
 
     Notes
     -----
-    Each instruction charges `instruction_cycles`, each call `call_cycles`: what compiled code takes, although
-    here it is interpreted. The first touch of a frame's data by the CPU misses the cache and charges
-    `miss_cycles`, once per frame.
+    Each instruction charges `instruction_cycles`, each call `call_cycles`: what compiled code takes, although here it is
+    interpreted. The first touch of a frame's data by the CPU misses the cache and charges `miss_cycles`, once per frame: the
+    program's touch, if it has more than the two instructions of a constant verdict, or that of the sk_buff's making. The
+    program sees real headers (TCP of the stream, UDP without a checksum to port 9) before a payload of zeros; what it writes is
+    not seen by others. Skb mode needs the packet generator.
 
-    Not modelled: multi-buffer frames, tail calls into other programs' costs, metadata handed to the stack.
+    Not modelled: programs that run long without looking at the frame, multi-buffer frames, tail calls into other programs'
+    costs, metadata handed to the stack.
 
     Source
     ------
@@ -194,3 +201,35 @@ class Xdp:
         50000.0,
         "Act on a redirection: target, bulk queue, the copy into an AF_XDP ring.",
     )
+
+
+def xdp_program(name: str) -> ebpf.Program:
+    """The program that `Xdp.program` names, with maps of its own.
+
+    Raises
+    ------
+    ScenarioError
+        Neither a sample nor a file, or a file with several programs.
+    DataError
+        A file that is no object of clang.
+    """
+    if name in ebpf.samples():
+        return ebpf.sample(name)
+    if not Path(name).is_file():
+        raise ScenarioError(
+            "neither a sample program nor an object file",
+            place="scenario",
+            field="xdp.program",
+            value=name,
+            cure=closest(name, ebpf.samples()),
+        )
+    source = ebpf.load(name)
+    if len(source.programs) > 1:
+        raise ScenarioError(
+            f"holds several programs ({', '.join(source.programs)})",
+            place="scenario",
+            field="xdp.program",
+            value=name,
+            cure="compile each into an object of its own",
+        )
+    return ebpf.Program(source, next(iter(source.programs)))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nicperf.drivers import desktop
 from nicperf.parameter import parameter
 
-#: What it counts.
-COUNTERS = tuple("wire_bytes wire_busy_ps gap_ps late returned_bytes pauses".split())
+#: What it counts, after what the PC counts that stands in its place under other workloads.
+COUNTERS = (*desktop.COUNTERS, "late", "returned_bytes", "paused")
 
 
 @dataclass(frozen=True)

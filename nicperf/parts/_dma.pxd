@@ -37,13 +37,14 @@ cdef struct dma_t:
     dma_params_t p
     dma_stats_t s
     int64_t due_ps                      # cost of what was done since `dma_take_ps`
+    int64_t map_due_ps                  # that of maps and unmaps among it
     int32_t unflushed                   # unmaps whose flush is still to come
 
 
 cdef inline void dma_init(dma_t* d, const dma_params_t* p) noexcept nogil:
     cdef int32_t i
     d.p = p[0]
-    d.due_ps = 0
+    d.due_ps = d.map_due_ps = 0
     d.unflushed = 0
     d.s.iommu_flushes = 0
     for i in range(DMA_CALLS):
@@ -70,6 +71,7 @@ cdef inline void dma_call(dma_t* d, int32_t call, int32_t offset_bytes, int32_t 
                           bint skip_sync) noexcept nogil:
     """One call for `n_bytes` that start `offset_bytes` into a page; `skip_sync` is DMA_ATTR_SKIP_CPU_SYNC."""
     cdef int32_t lines
+    cdef int64_t before_ps = d.due_ps
     cdef bint for_device = call <= DMA_SYNC_FOR_DEVICE
     d.s.calls[call] += 1
     if d.p.coherent or skip_sync or (not for_device and direction == DMA_TO_DEVICE):
@@ -82,12 +84,22 @@ cdef inline void dma_call(dma_t* d, int32_t call, int32_t offset_bytes, int32_t 
         else:
             d.s.cleaned_lines[call] += lines
             d.due_ps += d.p.sync_ps + lines * d.p.clean_ps
-    if d.p.iommu != DMA_DIRECT and (call == DMA_MAP or call == DMA_UNMAP):
-        dma_translate(d, call, dma_units(offset_bytes, n_bytes, DMA_PAGE_BYTES))
+    if call == DMA_MAP or call == DMA_UNMAP:
+        if d.p.iommu != DMA_DIRECT:
+            dma_translate(d, call, dma_units(offset_bytes, n_bytes, DMA_PAGE_BYTES))
+        d.map_due_ps += d.due_ps - before_ps
 
 
 cdef inline int64_t dma_take_ps(dma_t* d) noexcept nogil:
     """Cost of all calls since the last time."""
     cdef int64_t due_ps = d.due_ps
-    d.due_ps = 0
+    d.due_ps = d.map_due_ps = 0
+    return due_ps
+
+
+cdef inline int64_t dma_take_map_ps(dma_t* d) noexcept nogil:
+    """Of these, the maps and unmaps alone."""
+    cdef int64_t due_ps = d.map_due_ps
+    d.due_ps -= due_ps
+    d.map_due_ps = 0
     return due_ps
