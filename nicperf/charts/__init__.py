@@ -5,6 +5,7 @@ Importing this package makes Altair draw with the project's theme and renderer.
 
 from nicperf.charts import render
 from nicperf.charts.ablation import ablation
+from nicperf.charts.alternatives import alternatives
 from nicperf.charts.ceilings import ceilings
 from nicperf.charts.costs import bus, costs
 from nicperf.charts.ledger import figures, ledger
@@ -18,6 +19,7 @@ render.enable()
 
 __all__ = [
     "ablation",
+    "alternatives",
     "bus",
     "ceilings",
     "costs",

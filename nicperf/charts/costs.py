@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import altair as alt
 import pandas as pd
 
 from nicperf.charts import labels
 from nicperf.charts.frame import require
-from nicperf.charts.theme import GREY, PALETTE, TOOLTIP, WIDTH
+from nicperf.charts.theme import GREY, PALETTE, PUBLISHED, TOOLTIP, WIDTH
 
 KEPT = 7
 OTHER = "everything else"
 
 
 def costs(
-    frame: pd.DataFrame, *, by: str = "context", title: str = "Where does the CPU time of a frame go?"
+    frame: pd.DataFrame,
+    *,
+    by: str = "context",
+    published: Mapping[str, float] | None = None,
+    title: str = "Where does the CPU time of a frame go?",
 ) -> alt.FacetChart:
     """Draw the CPU cost of a frame as stacked bars, one colour for each operation.
 
@@ -24,6 +30,8 @@ def costs(
         A run's costs: columns `side, context, operation, ns_per_frame`, and `by`.
     by : str
         Column that makes the bars: `context` for one run, `configuration` for several runs in one frame.
+    published : mapping, optional
+        Bar -> published time of a frame, in ns; drawn hollow.
     title : str
         The question that the chart answers.
 
@@ -38,7 +46,7 @@ def costs(
         A column is missing or holds no numbers.
     """
     data = require(frame, "costs", ["side", "context", "operation", by], ["ns_per_frame"])
-    return _stacks(data, by, title, "CPU time (ns per frame)")
+    return _stacks(data, by, title, "CPU time (ns per frame)", published or {})
 
 
 def bus(frame: pd.DataFrame, *, by: str = "side", title: str = "What occupies the bus?") -> alt.FacetChart:
@@ -66,28 +74,46 @@ def bus(frame: pd.DataFrame, *, by: str = "side", title: str = "What occupies th
     if by == "side":
         data = data.assign(bar=data["side"].map(lambda side: labels.SIDES.get(side, side)), side=" ")
         by = "bar"
-    return _stacks(data, by, title, "bus time (ns per frame)")
+    return _stacks(data, by, title, "bus time (ns per frame)", {})
 
 
-def _stacks(data: pd.DataFrame, by: str, title: str, unit: str) -> alt.FacetChart:
+def _stacks(
+    data: pd.DataFrame, by: str, title: str, unit: str, published: Mapping[str, float]
+) -> alt.FacetChart:
     data, operations = _fold(data, by)
     totals = data.groupby(["side", by], sort=False, as_index=False)["ns_per_frame"].sum()
     palette = [*PALETTE[: len(operations) - (OTHER in operations)], GREY]
     scale = alt.Scale(domain=operations, range=palette)
     colour = alt.Color("operation:N", title=None, scale=scale, legend=alt.Legend(columns=3))
+    most = max([totals["ns_per_frame"].max(), *published.values()])
     # Room for the totals at the right; one axis for all sides, so that their bars can be compared.
-    x = alt.X("ns_per_frame:Q", title=unit, scale=alt.Scale(domain=[0, totals["ns_per_frame"].max() * 1.12]))
+    x = alt.X("ns_per_frame:Q", title=unit, scale=alt.Scale(domain=[0, most * 1.12]))
     bars = (
         alt.Chart().mark_bar(height=20, tooltip=TOOLTIP).encode(x=x, color=colour, order=alt.Order("rank:Q"))
     )
-    # Vega sums the bars itself, so that both layers share one frame and one data table.
-    total = alt.Chart().transform_aggregate(total="sum(ns_per_frame)", groupby=["side", by])
-    total = total.mark_text(align="left", dx=5).encode(x="total:Q", text=alt.Text("total:Q", format=",.4~r"))
+    # Vega sums the bars itself, so that all layers share one frame and one data table.
+    text = alt.Text("total:Q", format=",.4~r")
+    if not published:
+        total = alt.Chart().transform_aggregate(total="sum(ns_per_frame)", groupby=["side", by])
+        layers = [bars, total.mark_text(align="left", dx=5).encode(x="total:Q", text=text)]
+    else:
+        total = alt.Chart().transform_aggregate(
+            total="sum(ns_per_frame)", mark="max(published)", groupby=["side", by]
+        )
+        # A number that the published mark would cover goes to the right of it.
+        near = f"datum.mark > datum.total && datum.mark < datum.total + {most / 8:.0f}"
+        total = total.transform_calculate(place=f"{near} ? datum.mark : datum.total")
+        layers = [bars, total.mark_text(align="left", dx=10).encode(x="place:Q", text=text)]
+        # On one piece of each bar.
+        first = ~data.duplicated([by, "side"])
+        data = data.assign(published=data[by].map(published).where(first))
+        marks = alt.Chart().transform_filter("isValid(datum.published)").mark_point(**PUBLISHED)
+        layers.append(marks.encode(x=alt.X("published:Q", title=unit)))
     named = [
         f"{r['side']} {r[by]} {labels.number(r['ns_per_frame'], 3)} ns".strip() for _, r in totals.iterrows()
     ]
     return (
-        alt.layer(bars, total, data=data)
+        alt.layer(*layers, data=data)
         .encode(y=alt.Y(f"{by}:N", title=None, sort=list(dict.fromkeys(data[by]))))
         .properties(width=WIDTH - 130, height=alt.Step(28))
         .facet(row=alt.Row("side:N", title=None, sort=list(dict.fromkeys(data["side"]))))

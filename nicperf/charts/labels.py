@@ -8,6 +8,8 @@ UNITS = {
     "percent": "%",
     "us_per_kb": "µs/KB",
     "per_s": "1/s",
+    "per_ms": "1/ms",
+    "kpps": "1000/s",
     "total": "count",
     "ns_per_frame": "ns per frame",
     "ns": "ns",
@@ -18,6 +20,7 @@ UNITS = {
     "bytes": "bytes",
     "dwords": "32-bit words",
     "frames": "frames",
+    "pages": "pages",
     "cycles": "cycles",
     "clocks": "clocks",
 }
@@ -31,6 +34,14 @@ WORDS = {
     "napi": "NAPI",
     "gso": "GSO",
     "isr": "ISR",
+    "gro": "GRO",
+    "ip": "IP",
+    "mmio": "MMIO",
+    "pp": "page pool",
+    "skb": "sk_buff",
+    "tcp": "TCP",
+    "udp": "UDP",
+    "xdp": "XDP",
 }
 
 

@@ -85,7 +85,9 @@ def sweep(
     )
     lines = setting.ordered(frame[by]) if by else []
     quantities = [labels.title(name) for name in y]
-    chart = _panel(data, quantities, setting.axis(settings, x, unit), marker, by and labels.field(by), lines)
+    legend = labels.title(by) if by and "." in by else by
+    axis = setting.axis(settings, x, unit)
+    chart = _panel(data, quantities, axis, marker, by and labels.field(by), lines, legend)
     if bound:
         options = setting.ordered(frame[bound])
         shown = alt.param(
@@ -119,6 +121,7 @@ def _panel(
     marker: alt.Parameter,
     by: str | None,
     lines: list[Any],
+    legend: str | None,
 ) -> alt.LayerChart:
     """One panel: points, line through their means, moving marker with its value on top, published mark."""
     predicted = alt.Chart().transform_filter("!datum.published")
@@ -144,7 +147,7 @@ def _panel(
     colour: Any = alt.value(BLUE)
     if by:
         scale = alt.Scale(domain=lines, range=PALETTE[: len(lines)])
-        colour = alt.Color(f"{by}:N", title=by, scale=scale, legend=alt.Legend(symbolType="stroke"))
+        colour = alt.Color(f"{by}:N", title=legend, scale=scale, legend=alt.Legend(symbolType="stroke"))
     y = alt.Y("value:Q", title=None, scale=alt.Scale(zero=True, nice=True), axis=alt.Axis(tickCount=4))
     panel = alt.layer(*layers, data=data).encode(x=x, y=y, color=colour)
     panel = panel.transform_fold(quantities, as_=["quantity", "value"]).transform_filter(

@@ -8,6 +8,7 @@ from typing import Any
 
 # Loaded on first use: a notebook needs no exporter, and building a report starts before any chart is drawn.
 _HOME = {
+    "alternatives": "alternatives",
     "answer": "prose",
     "build": "site",
     "bus": "paths",
@@ -16,15 +17,19 @@ _HOME = {
     "consistency": "views",
     "costs": "paths",
     "figures": "views",
+    "grid": "sweeps",
     "ledger": "views",
     "parameters": "views",
     "path": "paths",
+    "pool": "pools",
     "provenance": "origin",
     "residuals": "views",
     "separable": "prose",
+    "steps": "paths",
     "sweep": "sweeps",
     "update": "refresh",
     "verdict": "prose",
+    "writes": "views",
 }
 
 __all__ = sorted(_HOME)

@@ -8,13 +8,16 @@ import pandas as pd
 
 from nicperf.analytic.bus import ParallelBus, burst_mbyte_s
 from nicperf.analytic.ceilings import tcp_goodput_mbit_s, udp_fragments, udp_goodput_mbit_s
+from nicperf.charts.labels import SIDES
 from nicperf.report.sweeps import setting
+from nicperf.simulation import parameters
 from nicperf.tables.ethernet import HEADER_BYTES, MTU_BYTES
 
 if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
 TCP_PAYLOAD = 1448
+TCP_HEADERS = MTU_BYTES - TCP_PAYLOAD
 
 
 def ceilings(exp: Experiment) -> pd.DataFrame:
@@ -30,9 +33,12 @@ def ceilings(exp: Experiment) -> pd.DataFrame:
     pandas.DataFrame
         `configuration, workload, resource, published, ceiling`, in Mbit/s. The wire's is the share of payload
         in full frames. The bus's holds the frames' bytes in bursts of the configured length and nothing else.
-        The CPU's is the published rate scaled to a busy CPU.
+        The CPU's is the published rate scaled to a busy CPU, where a load was published. Writes shorter than a
+        segment have two more, which hold if TCP sends each as it comes: on the wire, and at the highest rate
+        of packets that the experiment has published for anything.
     """
     figures = exp.figures
+    counted = figures.loc[(figures["quantity"] == "packets_per_s") & (figures["kind"] == "measured"), "value"]
     rows = []
     for configuration in exp.configurations:
         for workload, spec in exp.workloads.items():
@@ -43,12 +49,16 @@ def ceilings(exp: Experiment) -> pd.DataFrame:
                 continue
             udp = spec.workload.startswith("udp")
             message_bytes = int(setting(exp, configuration, workload, "workload.message_bytes"))
-            found = {
-                "wire": udp_goodput_mbit_s(message_bytes) if udp else tcp_goodput_mbit_s(),
-                "bus": _bus(exp, configuration, workload, udp, message_bytes),
-                "CPU, sender": 100 * rate / value["cpu_percent", "local"],
-                "CPU, receiver": 100 * rate / value["cpu_percent", "remote"],
-            }
+            found = {"wire": udp_goodput_mbit_s(message_bytes) if udp else tcp_goodput_mbit_s()}
+            if "bus.read_line_bytes" in parameters(exp.config.driver):
+                found["bus"] = _bus(exp, configuration, workload, udp, message_bytes)
+            for side, who in SIDES.items():
+                if ("cpu_percent", side) in value:
+                    found[f"CPU, {who}"] = 100 * rate / value["cpu_percent", side]
+            if not udp and message_bytes < TCP_PAYLOAD:
+                found["wire, a packet per write"] = tcp_goodput_mbit_s(message_bytes + TCP_HEADERS)
+                if len(counted):
+                    found["receiver, a packet per write"] = 8e-6 * message_bytes * counted.max()
             head = {"configuration": configuration, "workload": workload, "published": rate}
             rows += [{**head, "resource": name, "ceiling": ceiling} for name, ceiling in found.items()]
     return pd.DataFrame(rows)

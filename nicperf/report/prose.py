@@ -27,13 +27,17 @@ class Prose:
         return self.text
 
 
-def answer(exp: Experiment) -> Prose:
+def answer(
+    exp: Experiment, configurations: Sequence[str] | None = None, workloads: Sequence[str] | None = None
+) -> Prose:
     """The short answer that stands at the head of a notebook.
 
     Parameters
     ----------
     exp : Experiment
         With a stored fit.
+    configurations, workloads : sequence of str, optional
+        Those whose limit is told; all when not given.
 
     Returns
     -------
@@ -43,7 +47,10 @@ def answer(exp: Experiment) -> Prose:
     ledger = exp.ledger()
     held = ledger[(ledger["role"] == "held_out") & ledger["predicted"].notna()]
     good = int((held["verdict"] == "reproduced").sum())
-    limits = {name: _limits(exp, name) for name in exp.configurations}
+    limits = {
+        name: _limits(exp, name, workloads or list(exp.workloads))
+        for name in configurations or exp.configurations
+    }
     spoken = "; ".join(f"`{name}` by {limit}" for name, limit in limits.items())
     return Prose(
         f"**{exp.slug}.** The model reproduces {good} of the {len(held)} held-out figures it speaks about. "
@@ -74,8 +81,10 @@ def verdict(exp: Experiment) -> Prose:
     if "held_out" in counts.index:
         words = [f"{int(n)} {word}" for word, n in counts.loc["held_out"].items() if n]
         lines.append(f"Of the held-out figures: **{', '.join(words)}**.")
-    for row in errors[errors["role"] == "held_out"].to_dict("records"):
-        lines.append(_against_goal(row))
+    held = errors[errors["role"] == "held_out"]
+    plain = held["quantity"].map(lambda quantity: labels.title(quantity, with_unit=False))
+    for row, shared in zip(held.to_dict("records"), plain.duplicated(keep=False), strict=True):
+        lines.append(_against_goal(row, labels.title(str(row["quantity"]), with_unit=bool(shared))))
     return Prose("\n".join(f"- {line}" for line in lines))
 
 
@@ -86,8 +95,7 @@ def separable(sentences: Sequence[str]) -> Prose:
     return Prose("\n".join(f"- {sentence}" for sentence in sentences))
 
 
-def _against_goal(row: Mapping[Hashable, Any]) -> str:
-    name = labels.title(str(row["quantity"]), with_unit=False)
+def _against_goal(row: Mapping[Hashable, Any], name: str) -> str:
     median, worst, goal = (float(row[f"{k}_percent"]) for k in ("median_error", "worst_error", "goal"))
     met = "" if pd.isna(goal) else f", goal {labels.number(goal)} %: {'met' if row['goal_met'] else 'missed'}"
     return (
@@ -96,10 +104,10 @@ def _against_goal(row: Mapping[Hashable, Any]) -> str:
     )
 
 
-def _limits(exp: Experiment, configuration: str) -> str:
+def _limits(exp: Experiment, configuration: str, workloads: Sequence[str]) -> str:
     """The binding resources of one configuration, each with the workloads it binds."""
     bound: dict[str, list[str]] = {}
-    for workload in exp.workloads:
+    for workload in workloads:
         bound.setdefault(exp.simulate(configuration, workload).binding, []).append(workload)
     if len(bound) == 1:
         return f"the {next(iter(bound))}"

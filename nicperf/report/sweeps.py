@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +19,22 @@ from nicperf.simulation import parameters
 if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
+#: CPU time of the receiving host for each frame that its driver took.
+PER_FRAME = "cpu_ns_per_frame"
+SIDES = ("local", "remote")
+
 
 def sweep(
     exp: Experiment,
-    configuration: str,
+    configurations: str | Sequence[str],
     parameter: str,
     values: Sequence[Any],
     title: str,
     y: Sequence[str] = QUANTITIES,
+    *,
+    workloads: Sequence[str] | None = None,
+    by: tuple[str, Sequence[Any]] | None = None,
+    also_published: Sequence[str] = (),
     **overrides: Any,
 ) -> alt.FacetChart:
     """Move one parameter of a configuration and draw what becomes of throughput, CPU and interrupts.
@@ -34,9 +43,8 @@ def sweep(
     ----------
     exp : Experiment
         With a stored fit.
-    configuration : str
-        The configuration that is varied; all workloads of the experiment are run, and chosen by a list. The one
-        that the parameter moves most is shown first.
+    configurations : str or sequence of str
+        The configuration that is varied; several become lines of their own.
     parameter : str
         Dotted name; ``local.`` in front changes the sending host only.
     values : sequence
@@ -44,7 +52,14 @@ def sweep(
     title : str
         The question.
     y : sequence of str
-        Quantities of the run's summary.
+        Quantities of the run's summary, or `PER_FRAME`.
+    workloads : sequence of str, optional
+        All of the experiment when not given; chosen by a list. The one that the parameter moves most is shown
+        first.
+    by : (str, sequence), optional
+        A second parameter and its settings, which become lines of their own; of one configuration.
+    also_published : sequence of str
+        Further configurations whose figures are drawn: such as differ from the varied one in nothing else.
     **overrides
         Other parameters that differ from the configuration, by dotted name.
 
@@ -58,25 +73,94 @@ def sweep(
     ScenarioError
         An unknown name or a value out of range.
     """
-    jobs = [(workload, value) for workload in exp.workloads for value in values]
+    names = [configurations] if isinstance(configurations, str) else list(configurations)
+    tested = list(workloads or exp.workloads)
+    second, settings = by or ("configuration", names)
+    jobs = [(workload, line, value) for workload in tested for line in settings for value in values]
 
-    def run(job: tuple[str, Any]) -> dict[str, Any]:
-        workload, value = job
-        done = exp.simulate(configuration, workload, **{**overrides, parameter: value})
-        return {"workload": workload, parameter: value, **{name: done.summary[name] for name in y}}
+    def run(job: tuple[str, Any, Any]) -> dict[str, Any]:
+        workload, line, value = job
+        configuration, more = (names[0], {second: line}) if by else (line, {})
+        done = exp.simulate(configuration, workload, **{**overrides, **more, parameter: value})
+        row = {"workload": workload, second: line, parameter: value}
+        return row | {name: quantity(done.summary, name) for name in y}
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         frame = _most_moved_first(pd.DataFrame(list(pool.map(run, jobs))), y)
-    marks = pd.DataFrame() if overrides else published_points(exp, configuration, parameter)
-    if _specification(exp, parameter).kind in ("choice", "bool"):
-        for table in (frame, marks):
-            if len(table):
-                table[parameter] = table[parameter].map(_word)
-    return charts.sweep(frame, parameter, y, bound="workload", published=marks, title=title)
+    points = [published_points(exp, name, parameter, second, tested) for name in [*names, *also_published]]
+    marks = pd.DataFrame() if overrides else pd.concat(points, ignore_index=True)
+    for name in (parameter, second) if by else (parameter,):
+        if _specification(exp, name).kind in ("choice", "bool"):
+            for table in (frame, marks):
+                if len(table):
+                    table[name] = table[name].map(_word)
+    return charts.sweep(
+        frame,
+        parameter,
+        y,
+        by=second if len(settings) > 1 else None,
+        bound="workload" if len(tested) > 1 else None,
+        published=marks,
+        title=title,
+    )
 
 
-def published_points(exp: Experiment, configuration: str, parameter: str) -> pd.DataFrame:
-    """Published figures of a configuration, placed at the setting that it has.
+def grid(
+    exp: Experiment,
+    configuration: str,
+    workload: str,
+    x: tuple[str, Sequence[Any]],
+    y: tuple[str, Sequence[Any]],
+    title: str,
+    value: str = "throughput_mbit_s",
+) -> alt.LayerChart:
+    """Move two parameters of a configuration and draw one quantity as a map.
+
+    Parameters
+    ----------
+    exp : Experiment
+        With a stored fit.
+    configuration, workload : str
+        What is varied.
+    x, y : (str, sequence)
+        Dotted name of a parameter and its settings.
+    title : str
+        The question.
+    value : str
+        Quantity of the run's summary, or `PER_FRAME`.
+
+    Returns
+    -------
+    altair.LayerChart
+        The configuration's own cell is outlined.
+    """
+    names = (x[0], y[0])
+    pairs = [dict(zip(names, pair, strict=True)) for pair in itertools.product(x[1], y[1])]
+
+    def run(pair: dict[str, Any]) -> dict[str, Any]:
+        return {**pair, value: quantity(exp.simulate(configuration, workload, **pair).summary, value)}
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        frame = pd.DataFrame(list(pool.map(run, pairs)))
+    start = {name: setting(exp, configuration, workload, name) for name in names}
+    return charts.sweep2d(frame, *names, value, start=start, title=title)
+
+
+def quantity(summary: Mapping[str, float], name: str) -> float:
+    """A number of a run's summary, or the receiver's CPU time for each frame that it took."""
+    if name != PER_FRAME:
+        return summary[name]
+    return 1e7 * summary["cpu_percent_remote"] / summary["rx_frames_per_s_remote"]
+
+
+def published_points(
+    exp: Experiment,
+    configuration: str,
+    parameter: str,
+    second: str = "configuration",
+    workloads: Iterable[str] | None = None,
+) -> pd.DataFrame:
+    """Published figures of a configuration, placed at the settings that it has.
 
     Returns
     -------
@@ -84,25 +168,30 @@ def published_points(exp: Experiment, configuration: str, parameter: str) -> pd.
         `workload`, the parameter's column, and a column for each quantity as a run's summary names it.
     """
     rows = []
-    for workload in exp.workloads:
+    for workload in workloads or exp.workloads:
         figures = exp.figures.query("configuration == @configuration and workload == @workload")
         row: dict[str, Any] = {
             "workload": workload,
+            second: configuration,
             parameter: setting(exp, configuration, workload, parameter),
         }
+        if second != "configuration":
+            row[second] = setting(exp, configuration, workload, second)
         for figure in figures.to_dict("records"):
             if figure["quantity"] == "throughput_mbit_s" and figure["side"] != "remote":
                 row["throughput_mbit_s"] = figure["value"]
             elif figure["quantity"] == "cpu_percent":
                 row[f"cpu_percent_{figure['side']}"] = figure["value"]
+            elif figure["quantity"] == "packets_per_s" and figure["role"] != "context":
+                row["rx_frames_per_s_remote"] = figure["value"]
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def setting(exp: Experiment, configuration: str, workload: str, parameter: str) -> Any:
-    """Value that a parameter has in a configuration: of the sending host where the name has no side."""
+    """Value that a parameter has in a configuration: of a patched host where the name has no side."""
     asked = exp.scenario(configuration, workload)
-    side = "remote" if parameter.startswith("remote.") else "local"
+    side = next((side for side in SIDES if parameter.startswith(f"{side}.")), exp.config.patched[0])
     plain = parameter.removeprefix(f"{side}.")
     for name in (f"{side}.{plain}", plain):
         if name in asked["params"]:

@@ -18,7 +18,7 @@ from nicperf.charts import labels
 
 MARKS = {"reproduced": "✓", "direction only": "↗", "not reproduced": "✗", "cannot tell": "?"}
 WORDS = {"held_out": "held&nbsp;out", True: "yes", False: "no"}
-SCROLLED = 16
+SCROLLED = 18
 PROSE = 48
 # JupyterLab sets every cell to the right, other viewers to the left.
 STYLE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
 
+# Quantities of the lines that a tool prints while it runs: many, and each summed up by a line at the end.
+INTERVAL = "interval_"
 BOUNDS = ("wire_ceiling", "littles_law")
 
 
@@ -44,13 +47,14 @@ def figures(exp: Experiment | str) -> Tables:
     frame["printed in"] = frame["raw_file"] + ":" + frame["raw_line"].astype(str)
     columns = ["configuration", "workload", "side", "quantity", "printed", "unit", "role", "printed in"]
     judged = frame["role"].isin(["fit", "held_out"])
-    others = f"Settings, counts and derived figures ({(~judged).sum()} rows)"
+    rest = ~judged & ~frame["quantity"].str.startswith(INTERVAL)
+    others = f"Settings, counts and derived figures ({rest.sum()} rows{_left_out(~judged & ~rest)})"
     return Tables(
         [
             Table(
                 frame.loc[judged, columns], f"Figures that the model must answer for ({judged.sum()} rows)"
             ),
-            Table(frame.loc[~judged, columns], others, folded=True),
+            Table(frame.loc[rest, columns], others, folded=True),
         ]
     )
 
@@ -87,7 +91,9 @@ def consistency(exp: Experiment | str) -> Tables:
     tables = [Table(summary.reset_index(), "Checks by kind", {"largest": "largest error (%)"})]
     if not good.all():
         tables.append(Table(frame[~good], f"What does not add up ({(~good).sum()} rows)"))
-    tables.append(Table(frame[good].drop(columns="why"), f"What adds up ({good.sum()} rows)", folded=True))
+    told = good & ~frame["subject"].str.contains(f".{INTERVAL}", regex=False)
+    caption = f"What adds up ({told.sum()} rows{_left_out(good & ~told)})"
+    tables.append(Table(frame[told].drop(columns="why"), caption, folded=True))
     return Tables(tables)
 
 
@@ -113,6 +119,46 @@ def residuals(exp: Experiment) -> Table:
     return Table(exp.fit.residuals, "Fitted figures", titles)
 
 
+def writes(exp: Experiment, workloads: Sequence[str], configurations: Sequence[str]) -> Table:
+    """What the writes of a TCP sender become on the wire.
+
+    Parameters
+    ----------
+    exp : Experiment
+        With a stored fit.
+    workloads, configurations : sequence of str
+        Each pair is run.
+
+    Returns
+    -------
+    Table
+        Writes and packets per second, payload of a packet, busy CPUs, and the share of packets that the
+        receiver's driver copied into a small buffer.
+    """
+    rows = []
+    for workload in workloads:
+        for configuration in configurations:
+            run = exp.simulate(configuration, workload)
+            message_bytes = exp.scenario(configuration, workload)["params"]["workload.message_bytes"]
+            counted = run.counters.query("side == 'remote'").set_index("counter")["value"]
+            bytes_per_s = run.summary["sent_mbit_s"] * 1e6 / 8
+            rows.append(
+                {
+                    "workload": workload,
+                    "configuration": configuration,
+                    "bytes per write": f"{message_bytes:,}",
+                    "writes per s": bytes_per_s / message_bytes,
+                    "packets per s": run.summary["frames_per_s"],
+                    "payload bytes per packet": bytes_per_s / run.summary["frames_per_s"],
+                    "Mbit/s": run.summary["throughput_mbit_s"],
+                    "CPU, sender (%)": run.summary["cpu_percent_local"],
+                    "CPU, receiver (%)": run.summary["cpu_percent_remote"],
+                    "copied (%)": 100 * counted["copybreaks"] / counted["rx_frames"],
+                }
+            )
+    return Table(pd.DataFrame(rows), "What writes become")
+
+
 def ledger(frame: pd.DataFrame, *, caption: str = "", folded: bool = False) -> Table:
     """Ledger rows with verdicts, the reason for each and no columns that only programs need.
 
@@ -130,8 +176,13 @@ def ledger(frame: pd.DataFrame, *, caption: str = "", folded: bool = False) -> T
     Table
     """
     columns = ["slug", "id", "role", "published", "predicted", "unit", "error_percent", "verdict", "why"]
-    shown = frame[[c for c in columns if c in frame.columns]]
+    shown = frame[[c for c in columns if c in frame.columns]].dropna(axis="columns", how="all")
     return Table(shown, caption, {"error_percent": "error (%)", "slug": "experiment"}, folded)
+
+
+def _left_out(rows: pd.Series) -> str:
+    """Says how many lines of single intervals a table does not repeat."""
+    return f"; {rows.sum()} more of single intervals stand in figures.csv" if rows.any() else ""
 
 
 def _slug(exp: Experiment | str) -> str:

@@ -119,6 +119,28 @@ def timeline_frame():
     )
 
 
+def pool_frame():
+    rows = [
+        {"t_ms": t, "line": line, "workload": workload, "pages_allocated_per_ms": factor * 64.0}
+        for workload, factor in (("drop_skb", 2), ("iperf", 1))
+        for line in ("release", "recycle")
+        for t in (1.0, 2.0, 3.0)
+    ]
+    return pd.DataFrame(rows)
+
+
+def alternatives_frame():
+    rows = [
+        ("unmap", "old.iperf.local.throughput_mbit_s", "fit", 875.0, 0.1, 3.0, "reproduced"),
+        ("cold", "old.iperf.local.throughput_mbit_s", "fit", 875.0, -0.1, 3.0, "reproduced"),
+        ("unmap", "new.iperf.local.throughput_mbit_s", "held_out", 858.0, -0.7, 3.0, "reproduced"),
+        ("cold", "new.iperf.local.throughput_mbit_s", "held_out", 858.0, -26.0, 3.0, "not reproduced"),
+    ]
+    names = ["explanation", "id", "role", "published", "error_percent", "tolerance_percent", "verdict"]
+    frame = pd.DataFrame(rows, columns=names)
+    return frame.assign(predicted=frame["published"] * (1 + frame["error_percent"] / 100))
+
+
 def ceilings_frame():
     return pd.DataFrame(
         [
@@ -188,9 +210,14 @@ DRAWN = {
     "ledger": lambda: charts.ledger(ledger_frame()),
     "figures": lambda: charts.figures(ledger_frame()),
     "costs": lambda: charts.costs(costs_frame()),
+    "costs_published": lambda: charts.costs(costs_frame(), published={"process": 3100.0}),
+    "alternatives": lambda: charts.alternatives(alternatives_frame()),
     "bus": lambda: charts.bus(bus_frame()),
     "path": lambda: charts.path(costs_frame().assign(changed=lambda f: f["operation"] == "ISR read")),
     "timeline": lambda: charts.timeline(timeline_frame()),
+    "timeline_by": lambda: charts.timeline(
+        pool_frame(), ["pages_allocated_per_ms"], by="line", bound="workload"
+    ),
     "ceilings": lambda: charts.ceilings(ceilings_frame()),
     "ablation": lambda: charts.ablation(ablation_frame()),
     "sensitivity": lambda: charts.sensitivity(sensitivity_frame()),
@@ -301,6 +328,7 @@ CARRY = {
         "nic.dma_burst_dwords",
         "throughput_mbit_s",
     ),
+    "alternatives": (charts.alternatives, alternatives_frame, "verdict", "error_percent"),
     "sweep2d": (
         lambda f: charts.sweep2d(f, "nic.dma_burst_dwords", "bus.clock_mhz"),
         map_frame,
@@ -355,6 +383,36 @@ def test_small_operations_are_summed_not_dropped():
     rows = max(spec["datasets"].values(), key=len)
     assert sum(r["ns_per_frame"] for r in rows) == pytest.approx(frame["ns_per_frame"].sum())
     assert len(rows) == 8
+
+
+def drawn(chart):
+    return vl_convert.vegalite_to_svg(render.stable(chart.to_dict()), vl_version="6.4")
+
+
+def test_a_published_time_is_one_hollow_mark_on_its_bar():
+    with_mark, without = (
+        drawn(charts.costs(costs_frame(), published=published)).count('stroke-width="2"')
+        for published in ({"process": 3100.0}, None)
+    )
+    assert with_mark - without == 2  # both sides have a bar of that name
+
+
+def test_explanations_of_a_row_do_not_cover_each_other():
+    points = re.findall(
+        r'role="graphics-symbol" aria-roledescription="point"[^>]*translate\(([\d.]+),([\d.]+)\)',
+        drawn(charts.alternatives(alternatives_frame())),
+    )
+    heights = [y for _, y in points]
+    assert len(heights) == 4
+    assert heights[0] != heights[1]  # a panel for each role, in the panel's own measure
+    assert heights[2] != heights[3]
+
+
+def test_a_line_of_a_run_over_time_is_chosen_by_a_list():
+    spec = charts.timeline(pool_frame(), ["pages_allocated_per_ms"], by="line", bound="workload").to_dict()
+    (chosen,) = [p for p in spec["params"] if p["name"] == "shown"]
+    assert chosen["bind"]["options"] == ["drop_skb", "iperf"]
+    assert "shown for workload = drop_skb" in spec["description"]
 
 
 def test_seeds_stay_visible_as_dots():

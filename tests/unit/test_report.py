@@ -15,14 +15,26 @@ from nicperf import published
 from nicperf.charts.render import MIME, stable
 from nicperf.charts.theme import INK
 from nicperf.errors import DataError
+from nicperf.report import (
+    alternatives,
+    limits,
+    origin,
+    paths,
+    pools,
+    prose,
+    refresh,
+    site,
+    sweeps,
+    views,
+)
 from nicperf.report import execute as runs
-from nicperf.report import limits, origin, paths, prose, refresh, site, sweeps, views
 from nicperf.report.__main__ import main
 from nicperf.report.exporter import ReportExporter, vega
 from nicperf.report.figure import figure_html
 from nicperf.report.normalise import complaints, stored
 from nicperf.report.table import Table
 
+RX_US = "driver.rx_coalesce_us"
 SPEC = {
     "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
     "title": {"text": "Is <one> more than two?", "subtitle": "A note."},
@@ -428,11 +440,15 @@ def test_what_cannot_be_told_apart_is_a_list_or_said_to_be_nothing():
 
 @pytest.mark.parametrize("slug", ["velocity-2009", "nocache-2014", "mvneta-2014", "fec-2022"])
 def test_evidence_of_every_thread_can_be_shown(slug):
-    shown = views.figures(slug)
-    assert len(shown[0].frame) + len(shown[1].frame) == len(published.figures(slug))
+    shown, known = views.figures(slug), published.figures(slug)
+    intervals = known["quantity"].str.startswith("interval_").sum()
+    assert len(shown[0].frame) + len(shown[1].frame) + intervals == len(known)
+    assert (f"{intervals} more of single intervals" in shown[1].caption) == (intervals > 0)
     assert len(views.claims(slug).frame) == len(published.claims(slug))
-    verdicts = [row for table in views.consistency(slug)[1:] for row in table.frame["verdict"]]
-    assert len(verdicts) == len(published.consistency(slug))
+    tables, checks = views.consistency(slug), published.consistency(slug)
+    left_out = checks["subject"].str.contains(".interval_", regex=False) & (checks["verdict"] == "consistent")
+    assert sum(len(table.frame) for table in tables[1:]) + left_out.sum() == len(checks)
+    assert tables[0].frame["checks"].sum() == len(checks)
 
 
 def test_figures_are_shown_as_they_were_printed():
@@ -495,6 +511,109 @@ def test_the_workload_that_moves_most_is_shown_first():
 
 def test_switches_and_choices_become_words():
     assert [sweeps._word(v) for v in (True, False, 0, 64)] == ["on", "off", "no limit", "64"]
+
+
+# -- the thread on fec: several paths, writes, packets
+
+
+@pytest.fixture(scope="module")
+def fec():
+    return nicperf.experiment("fec-2022")
+
+
+def test_steps_of_several_configurations_add_up(fec):
+    frame = paths.steps(fec, "iperf", ["release", "recycle"]).frame.set_index("operation")
+    for name in ("release", "recycle"):
+        costs = fec.simulate(name, "iperf").costs.query("side == 'remote'")
+        assert frame.loc["sum", name] == pytest.approx(costs["ns_per_frame"].sum())
+        assert frame[name].drop("sum").sum() == pytest.approx(frame.loc["sum", name])
+    assert list(frame.index)[-2:] == ["the rest", "sum"]
+
+
+def test_a_packet_per_write_has_ceilings_of_its_own_and_no_bus(fec):
+    frame = limits.ceilings(fec).set_index(["configuration", "resource"])["ceiling"]
+    assert frame["any", "wire, a packet per write"] == pytest.approx(1000 * 64 / (64 + 52 + 38))
+    fastest = fec.figures.query("quantity == 'packets_per_s'")["value"].max()
+    assert frame["any", "receiver, a packet per write"] == pytest.approx(64 * 8e-6 * fastest)
+    assert {name for _, name in frame.index if "packet" not in name} == {"wire"}
+
+
+def test_packets_are_published_points_and_times_but_not_those_withdrawn(fec):
+    (row,) = sweeps.published_points(
+        fec, "recycle", "driver.rx_sync_bytes", "driver.rx_ring", ["xdp2_skb"]
+    ).to_dict("records")
+    assert row["rx_frames_per_s_remote"] == 122473
+    assert (row["driver.rx_sync_bytes"], row["driver.rx_ring"]) == (3520, 256)
+    assert paths._packet_times(fec, [("bar", "recycle", "xdp2_skb")]) == {"bar": 1e9 / 122473}
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "names"),
+    [
+        (["release", "recycle"], {}, {"release", "recycle"}),
+        ("recycle", {"by": ("driver.rx_coalesce_frames", [8, 200])}, {"8", "200"}),
+        ("recycle", {}, set()),
+    ],
+)
+def test_lines_of_a_sweep_are_configurations_or_settings(fec, asked, more, names):
+    chart = sweeps.sweep(
+        fec, asked, "driver.rx_ring", [64, 256], "?", ("throughput_mbit_s",), workloads=["iperf"], **more
+    )
+    data = pd.read_csv(io.StringIO(stable(chart.to_dict())["datasets"]["frame_1"]))
+    lines = [c for c in data.columns if c in ("configuration", "driver_rx_coalesce_frames")]
+    assert {str(name) for column in lines for name in data[column]} == names
+    assert len(data[~data["published"]]) == 2 * max(len(names), 1)
+
+
+def test_a_map_outlines_the_own_cell_of_the_patched_host(fec):
+    chart = sweeps.grid(fec, "original", "iperf", ("driver.rx_ring", [256, 512]), (RX_US, [500, 1000]), "?")
+    data = pd.read_csv(io.StringIO(stable(chart.to_dict())["datasets"]["frame_1"]))
+    own = data[data["configured"]]
+    assert own[["driver_rx_ring", "driver_rx_coalesce_us"]].to_numpy().tolist() == [[512, 1000]]
+
+
+def test_writes_are_not_packets(fec):
+    (row,) = views.writes(fec, ["iperf_64"], ["original"]).frame.to_dict("records")
+    assert row["writes per s"] > 9 * row["packets per s"]
+    assert row["payload bytes per packet"] * row["packets per s"] == pytest.approx(64 * row["writes per s"])
+
+
+def test_a_recycling_pool_allocates_once_and_a_releasing_one_for_ever(fec):
+    lines = {"release": ("release", {}), "recycle": ("recycle", {})}
+    chart = pools.pool(fec, lines, ["drop_skb"], "?")
+    data = pd.read_csv(io.StringIO(stable(chart.to_dict())["datasets"]["frame_1"]))
+    late = data[data["t_ms"] > 10].groupby("line")["pp_alloc_slow_per_ms"].sum()
+    assert late["release"] > 0
+    assert late["recycle"] == 0
+
+
+def test_explanations_are_solved_for_their_figures_and_held_out_rows_decide(fec):
+    pinned, traded = "release.drop_skb.remote.packets_per_s", "original.iperf.local.throughput_mbit_s"
+    at, cost = "driver.turnover_at", "driver.turnover_cycles"
+    found = alternatives.alternatives(
+        fec,
+        {"unmap": ({at: "mapping"}, cost), "pool": ({at: "release"}, cost), "none": ({at: "never"}, None)},
+        pinned,
+        ("remote.stack.gro_cycles", traded),
+        ["original", "release"],
+    )
+    rows = found.rows.set_index(["explanation", "id"])
+    assert found.equal == ["unmap", "pool"]
+    for name in found.equal:
+        assert abs(rows.loc[(name, pinned), "error_percent"]) < 0.2
+        assert abs(rows.loc[(name, traded), "error_percent"]) < 0.2
+    solved = found.values.set_index("explanation")["cycles"]
+    assert solved["unmap"] == pytest.approx(fec.fit.values[cost], rel=0.01)
+    text = found.spoken().text
+    assert "Misses the fitted rows, whatever its value: none." in text
+    assert re.search(r"release\.iperf.*published 858: \*\*speaks for\*\* unmap .*\*\*against\*\* pool", text)
+
+
+def test_a_figure_that_no_explanation_meets_speaks_for_none():
+    group = pd.DataFrame(
+        {"explanation": ["a", "b"], "error_percent": [20.0, -16.0], "verdict": ["not reproduced"] * 2}
+    )
+    assert alternatives._decision(group) == "**speaks for none** of a (+20 %), b (-16 %); nearest is b"
 
 
 def test_provenance_changes_with_the_data_and_with_nothing_else(tmp_path, monkeypatch):
