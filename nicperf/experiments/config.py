@@ -165,8 +165,9 @@ class ExperimentConfig:
         found = _look_up(self.configurations, base, self.slug, "configuration")
         for patch in added:
             _look_up(self.patches, patch, self.slug, "patch")
-        side = f"{self.patched[0]}_patches"
-        return replace(found, name=name, **{side: (*getattr(found, side), *added)})
+        if self.patched[0] == "local":
+            return replace(found, name=name, local_patches=(*found.local_patches, *added))
+        return replace(found, name=name, remote_patches=(*found.remote_patches, *added))
 
     def workload(self, name: str) -> Workload:
         """Look up a workload; a `ScenarioError` suggests close names."""
