@@ -11,7 +11,7 @@ cdef enum:                              # DMA engine classes: receive goes first
 cdef enum:                              # choices of mvneta.py, in the same order
     SEGMENT_TSO, SEGMENT_GSO, SEGMENT_NONE
 
-cdef packed struct mvneta_descriptor_t: # transmit, 32 bytes
+cdef packed struct mvneta_descriptor_t:  # transmit, 32 bytes
     uint32_t command
     uint16_t l4_checksum
     uint16_t length
@@ -61,14 +61,17 @@ cdef class MvnetaHost(Host):
     cdef int32_t* rx_frame              # the frame that each receive buffer holds
     # driver
     cdef int32_t tx_driver, tx_clean    # next descriptor to fill, to take back
+    cdef int32_t tx_first               # of the packet that is being posted
     cdef int32_t tx_count, tx_held      # in use; of these, written but not yet handed over
     cdef int64_t map_calls
     cdef bint stopped, bql_stopped
-    cdef bint by_driver, gso_follows, ring_later    # of the packet charged for: TSO; later segment of one; doorbell left to the next
+    # the packet charged for: the driver cuts it; it is a later segment; its doorbell is left to the next
+    cdef bint by_driver, gso_follows, ring_later
     cdef int32_t rx_clean
     # chip
-    cdef int32_t tx_nic, tx_given, tx_pending, tx_fetching, tx_carried
-                                        # next to fetch; handed over, not sent; of these, not fetched (count); under way; cut off
+    cdef int32_t tx_nic                 # next to fetch
+    cdef int32_t tx_given, tx_pending   # handed over and not sent; of these, not fetched (handover by count)
+    cdef int32_t tx_fetching, tx_carried            # on the way into the FIFO; of frames that were cut off
     cdef int32_t tx_sent, tx_sent_packets           # not yet taken back
     cdef int32_t rx_nic, rx_credit, rx_done
     cdef fifo_t tx_fifo, tx_sizes, rx_fifo          # frames (a corrupt one as ~index) and their descriptors

@@ -1,4 +1,4 @@
-"""The Armada XP's network unit and its driver, executed. The steps stand in `mvneta.py`; this file follows them in their order."""
+"""The Armada XP's network unit and its driver, executed. The steps stand in `mvneta.py`; this file follows them in order."""
 from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport calloc, free
@@ -239,10 +239,10 @@ cdef class MvnetaHost(Host):
         cdef int32_t first = self.tx_driver, used = self.tx_count, segments = 0, payload_bytes, whole_bytes, last
         cdef int32_t pieces_before = <int32_t>self.device_stats.tx_pieces
         cdef packet_t next_frame = p[0]
-        cdef bint follows = self.gso_follows, posted = True, early = self.p.first_early and self.by_driver
-        cdef uint32_t owner = self.tx_ring[first].owner     # the chip may have taken what was handed over early
+        cdef bint follows = self.gso_follows, posted = True
         whole_bytes = p.payload_bytes if self.by_driver else min(p.payload_bytes, p.segment_bytes)
         self.device_stats.tx_calls += 1
+        self.tx_first = first
         if self.by_driver:
             self.device_stats.super_packets += 1
             segments = (whole_bytes + p.segment_bytes - 1) // p.segment_bytes
@@ -286,8 +286,8 @@ cdef class MvnetaHost(Host):
             self.stopped = True
             self.stats.tx_stops += 1
         self.tx_held += self.tx_count - used
-        if early:
-            self.tx_ring[first].owner = owner
+        if self.p.owner_bit and not (self.p.first_early and self.by_driver):
+            self.tx_ring[first].owner = OWNED_BY_CHIP
         if not self.ring_later or self.stopped or self.bql_stopped:
             self.doorbell()
 
@@ -306,7 +306,7 @@ cdef class MvnetaHost(Host):
 
     @final
     cdef void fill(self, uint32_t command, int32_t length_bytes, uint32_t address, bint mapped) noexcept nogil:
-        """Write the next descriptor. All of a packet are seen by the chip at once, at the end of the driver's job."""
+        """Write the next descriptor and hand it over, unless it is a packet's first: `xmit` does that when all are there."""
         cdef mvneta_descriptor_t* d = &self.tx_ring[self.tx_driver]
         cdef mvneta_slot_t* slot = &self.tx_slot[self.tx_driver]
         if slot.mapped:
@@ -316,7 +316,8 @@ cdef class MvnetaHost(Host):
         d.command = command
         d.length = <uint16_t>length_bytes
         d.address = address
-        d.owner = OWNED_BY_CHIP if self.p.owner_bit else 0
+        if self.p.owner_bit and self.tx_driver != self.tx_first:
+            d.owner = OWNED_BY_CHIP
         self.tx_driver = ring_next(self.tx_driver, self.p.tx_ring)
         self.tx_count += 1
 
@@ -620,7 +621,7 @@ cdef class MvnetaHost(Host):
 
     cdef void poll_begin(self) noexcept nogil:
         """Charge what is ready now; `poll_done` does it."""
-        cdef int32_t at = self.tx_clean, freed = 0, mapped = 0, references = 0, reads = 1, writes = 0, i, frame, length_bytes
+        cdef int32_t at = self.tx_clean, freed = 0, mapped = 0, references = 0, reads = 1, writes = 0, frame, length_bytes, _i
         cdef bint budget_left
         self.stats.polls += 1
         ledger_charge(&self.ledger, SOFT_IRQ, OP_POLL, self.p.poll, 1)
@@ -630,7 +631,7 @@ cdef class MvnetaHost(Host):
             self.poll_tx_packets = self.tx_sent_packets
             reads += 1
             writes += (self.poll_tx + DOORBELL_MOST - 1) // DOORBELL_MOST
-        for i in range(self.poll_tx):
+        for _i in range(self.poll_tx):
             if not in_header_memory(self.tx_ring[at].address):
                 dma_call(&self.mapping, DMA_UNMAP, 0, self.tx_ring[at].length, DMA_TO_DEVICE, False)
                 mapped += 1
@@ -646,7 +647,7 @@ cdef class MvnetaHost(Host):
             ledger_charge(&self.ledger, SOFT_IRQ, OP_PAGE, references * self.p.reference, references)
         self.poll_rx = min(self.rx_done, POLL_BUDGET) if self.rx_cause() else 0
         at = self.rx_clean
-        for i in range(self.poll_rx):
+        for _i in range(self.poll_rx):
             frame = self.rx_frame[at]
             length_bytes = self.frames.frame[frame].length_bytes
             if length_bytes <= self.p.copybreak_bytes:
@@ -675,10 +676,10 @@ cdef class MvnetaHost(Host):
         self.submit(SOFT_IRQ)
 
     cdef void poll_done(self) noexcept nogil:
-        cdef int32_t i
+        cdef int32_t _i
         cdef int64_t freed_bytes = 0
         cdef mvneta_slot_t* slot
-        for i in range(self.poll_tx):
+        for _i in range(self.poll_tx):
             slot = &self.tx_slot[self.tx_clean]
             if slot.mapped:
                 slot.mapped = False
@@ -703,7 +704,7 @@ cdef class MvnetaHost(Host):
             self.stats.tx_wakes += 1
         if self.qdisc_count:
             self.tx_scheduled = True
-        for i in range(self.poll_rx):
+        for _i in range(self.poll_rx):
             self.gro_receive(self.rx_frame[self.rx_clean])
             self.rx_clean = ring_next(self.rx_clean, self.p.rx_ring)
         self.gro_flush()

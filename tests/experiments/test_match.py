@@ -38,7 +38,7 @@ def single(config):
 
 @pytest.fixture
 def row(figures):
-    return figures[figures["id"] == ROW]
+    return figures[figures["id"] == ROW].assign(role="fit")
 
 
 def test_every_vector_gives_the_published_figure(single, row, model):
@@ -91,7 +91,9 @@ def test_the_rule_for_fits_stands(single, row, figures, model):
     bare = replace(single, assumptions=tuple(a for a in single.assumptions if a.free or not a.range))
     with pytest.raises(ScenarioError, match="1 free parameters for 1 fit rows"):
         calibrate(Predictor(bare, model), row)
-    two = replace(single, assumptions=tuple(replace(a, origin="fitted") if a.range else a for a in single.assumptions))
+    two = replace(
+        single, assumptions=tuple(replace(a, origin="fitted") if a.range else a for a in single.assumptions)
+    )
     with pytest.raises(ScenarioError, match="2 free parameters for 2 fit rows"):
         calibrate(Predictor(two, model), figures[figures["role"] == "fit"].head(2))
 
@@ -113,7 +115,9 @@ def test_the_fit_survives_its_file(single, row, model, tmp_path):
 def test_a_percentage_of_several_cores(config, figures, model):
     rows = rows_of(figures[figures["id"].isin([ROW, "mixed.udp.remote.cpu_percent"])])
     vector = {a.name: float(a.value) for a in config.free}
-    whole = dict(zip([r.side for r in rows], Predictor(config, model).predict(rows, [vector])[0], strict=True))
+    whole = dict(
+        zip([r.side for r in rows], Predictor(config, model).predict(rows, [vector])[0], strict=True)
+    )
     shared = Predictor(replace(config, cores={"local": 2}), model).predict(rows, [vector])[0]
     assert dict(zip([r.side for r in rows], shared, strict=True)) == {
         "local": pytest.approx(whole["local"] / 2),
@@ -121,7 +125,9 @@ def test_a_percentage_of_several_cores(config, figures, model):
     }
 
 
-@pytest.mark.parametrize(("text", "problem"), [("middle = 2", "unknown name"), ("local = 0", "number of cores")])
+@pytest.mark.parametrize(
+    ("text", "problem"), [("middle = 2", "unknown name"), ("local = 0", "number of cores")]
+)
 def test_cores_are_checked(tmp_path, text, problem):
     path = tmp_path / CONFIG.name
     path.write_text(CONFIG.read_text() + f"\n[cores]\n{text}\n")

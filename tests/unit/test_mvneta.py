@@ -49,8 +49,14 @@ def test_tso_does_everything_once_for_a_super_packet() -> None:
     at = end("tso")
     packets = at["super_packets"]
     assert packets == at["tx_calls"] == at["doorbells"] > 50
-    assert at["tx_segments"] == at["header_copies"] == at["tx_frames"] == pytest.approx(45 * packets, rel=0.02)
-    assert at["tx_descriptors"] == at["tx_segments"] + at["tx_pieces"] == pytest.approx(105.5 * packets, rel=0.02)
+    assert (
+        at["tx_segments"] == at["header_copies"] == at["tx_frames"] == pytest.approx(45 * packets, rel=0.02)
+    )
+    assert (
+        at["tx_descriptors"]
+        == at["tx_segments"] + at["tx_pieces"]
+        == pytest.approx(105.5 * packets, rel=0.02)
+    )
     assert at["tx_skbs_freed"] == pytest.approx(packets, abs=8)
     assert at["dma_maps"] == at["tx_pieces"]
     assert at["gso_segments"] == at["page_references"] == 0
@@ -109,7 +115,9 @@ def test_memory_that_is_not_coherent_costs_lines_and_headers() -> None:
         calls = [at["tx_calls"] for at in (coherent, other)]
         xmit = [total(at, "ledger_ps.", ".driver_xmit") for at in (coherent, other)]
         more = (xmit[1] / calls[1]) / (xmit[0] / calls[0])
-        assert more > 1.2 if way == "tso" else more == pytest.approx(1, rel=0.01)  # only TSO writes header memory
+        assert (
+            more > 1.2 if way == "tso" else more == pytest.approx(1, rel=0.01)
+        )  # only TSO writes header memory
 
 
 # ring, doorbell, coalescing --------------------------------------------------------------------------------------------
@@ -198,7 +206,9 @@ def test_received_frames_wait_for_the_timer_or_the_threshold() -> None:
 
 def test_tso_is_switched_off_and_on_while_it_runs() -> None:
     params = {**EXACT, "driver.tso_off_s": 0.1, "driver.tso_on_s": 0.2}
-    cpu = simulate("mvneta", "iperf", params, duration_s=0.3, warmup_s=0.0, slices=30).timeline.cpu_percent_local
+    cpu = simulate(
+        "mvneta", "iperf", params, duration_s=0.3, warmup_s=0.0, slices=30
+    ).timeline.cpu_percent_local
     on, off, again = cpu[2:9].mean(), cpu[12:19].mean(), cpu[22:29].mean()
     assert off > 1.15 * on and again == pytest.approx(on, rel=0.05)
     assert cpu[12:19].min() > max(cpu[2:9].max(), cpu[22:29].max())
