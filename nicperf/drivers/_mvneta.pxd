@@ -21,7 +21,7 @@ cdef packed struct mvneta_descriptor_t:  # transmit, 32 bytes
 
 cdef struct mvneta_params_t:
     int32_t segmentation, tx_ring, rx_ring, longest_chain, tx_stop, tx_wake, slot_bytes, tx_coalesce, rx_coalesce
-    int32_t copybreak_bytes, tx_fifo_bytes, rx_fifo_bytes, sliver_bytes, map_fails_every
+    int32_t copybreak_bytes, tx_fifo_bytes, rx_fifo_bytes, sliver_bytes, map_failure_calls
     int64_t tso_off_ps, tso_on_ps, rx_timer_ps, dma_setup_ps, descriptor_ps
     double dma_byte_ps
     int64_t byte_ps                     # on the wire

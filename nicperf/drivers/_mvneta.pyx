@@ -103,7 +103,7 @@ cdef class MvnetaHost(Host):
         self.p.tx_stop = driver.tx_stop
         self.p.tx_wake = driver.tx_wake
         self.p.slot_bytes = driver.header_slot_bytes
-        self.p.tx_coalesce = max(driver.tx_coalesce, 1)
+        self.p.tx_coalesce = max(driver.tx_coalesce_count, 1)
         self.p.rx_coalesce = max(driver.rx_coalesce_frames, 1)
         self.p.rx_timer_ps = <int64_t>(driver.rx_coalesce_us * 1e6)
         self.p.copybreak_bytes = driver.rx_copybreak_bytes
@@ -113,7 +113,7 @@ cdef class MvnetaHost(Host):
         self.p.owner_bit = HANDOVERS[1] == nic.handover
         self.p.first_early = driver.fault_first_early and self.p.owner_bit
         self.p.unwind_from_zero = driver.fault_unwind
-        self.p.map_fails_every = driver.map_fails_every
+        self.p.map_failure_calls = driver.map_failure_calls
         self.p.count_descriptors = UNITS[1] == nic.coalesce_unit
         self.p.sliver_bytes = nic.sliver_bytes
         self.p.tx_fifo_bytes = nic.tx_fifo_bytes
@@ -298,7 +298,7 @@ cdef class MvnetaHost(Host):
     @final
     cdef bint map(self) noexcept nogil:
         self.map_calls += 1
-        if self.p.map_fails_every and self.map_calls % self.p.map_fails_every == 0:
+        if self.p.map_failure_calls and self.map_calls % self.p.map_failure_calls == 0:
             self.device_stats.map_failures += 1
             return False
         self.device_stats.dma_maps += 1

@@ -38,7 +38,7 @@ class MvnetaNic:
         3. A piece of up to `sliver_bytes` that does not begin on 8 bytes is read wrongly: the frame leaves
            with a bad checksum and dies at the receiver (`tx_corrupt`). The mv643xx has this fault for 8
            bytes, the Armada XP has not.
-        4. The wire takes the frame; then its descriptors count as sent. At `driver.tx_coalesce` of them
+        4. The wire takes the frame; then its descriptors count as sent. At `driver.tx_coalesce_count` of them
            (`coalesce_unit`) that are not yet taken back the chip asks for an interrupt. **No timer covers
            what stays below.**
     Receive
@@ -117,8 +117,8 @@ class MvnetaDriver:
             91986fd3d335; needs `nic.sliver_bytes`).
         `fault_unwind`
             When a mapping fails, descriptors are unwound from ring index 0 instead of from the packet's
-            first (until fef99e840d46 of 2023). `map_fails_every` makes mappings fail.
-        `tx_coalesce` 16
+            first (until fef99e840d46 of 2023). `map_failure_calls` makes mappings fail.
+        `tx_coalesce_count` 16
             The default until aebea2ba0f74 of December 2014: a socket whose send buffer holds fewer packets
             waits for ever.
 
@@ -144,7 +144,7 @@ class MvnetaDriver:
     tx_ring: int = parameter(532, "descriptors", 434, 1024, "Transmit descriptors.")
     rx_ring: int = parameter(128, "descriptors", 8, 1024, "Receive descriptors.")
     header_slot_bytes: int = parameter(128, "bytes", 128, 256, "Header memory of one transmit descriptor.")
-    tx_coalesce: int = parameter(16, "1", 0, 511, "Sent packets or descriptors per interrupt; 0 = each.")
+    tx_coalesce_count: int = parameter(16, "1", 0, 511, "Sent packets or descriptors per interrupt; 0 = each.")
     rx_coalesce_frames: int = parameter(32, "frames", 0, 127, "Received frames per interrupt; 0 = each.")
     rx_coalesce_us: float = parameter(
         100.0, "us", 0.0, 1e5, "Longest wait of a received frame; 0 = for ever."
@@ -155,7 +155,7 @@ class MvnetaDriver:
     sliver_copy: bool = switch(True, "Slivers are copied to where they are aligned.")
     fault_first_early: bool = switch(False, "A packet's first descriptor is handed over first.")
     fault_unwind: bool = switch(False, "Unwinding starts at ring index 0.")
-    map_fails_every: int = parameter(0, "maps", 0, 1 << 30, "Each mapping of this number fails; 0 = none.")
+    map_failure_calls: int = parameter(0, "calls", 0, 1 << 30, "One mapping of so many fails; 0 = none.")
     xmit_cycles: float = parameter(400.0, "cycles", 0.0, 50000.0, "One call of the driver, with its lock.")
     header_cycles: float = parameter(150.0, "cycles", 0.0, 50000.0, "Build one segment's headers.")
     header_uncached_cycles: float = parameter(

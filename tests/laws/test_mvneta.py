@@ -13,13 +13,13 @@ CHOICES: dict[str, list[Any]] = {
     "driver.segmentation": ["tso", "gso", "none"],
     "driver.tx_ring": [434, 1024],
     "driver.tso_segments": [2, 30],
-    "driver.tx_coalesce": [0, 100],
+    "driver.tx_coalesce_count": [0, 100],
     "driver.rx_coalesce_frames": [0],
     "driver.rx_coalesce_us": [10.0],
     "driver.rx_copybreak_bytes": [0],
     "driver.xmit_more": [True],
     "driver.bql": [True],
-    "driver.map_fails_every": [211],
+    "driver.map_failure_calls": [211],
     "driver.tso_off_s": [0.001],
     "driver.tso_on_s": [0.003],
     "nic.handover": ["owner_bit"],
@@ -66,7 +66,7 @@ def test_holds(changes, workload: str, seed: int) -> None:
         assert at["tx_descriptors"] <= 2 * at["tx_segments"] + at["tx_calls"] * (2 + 65536 // fragment)
         assert 0 <= at["dma_maps"] - at["dma_unmaps"] <= at["tx_ring"]
         assert at["wrong_unmaps"] == at["lost_maps"] == at["tx_corrupt"] == at["tx_truncated"] == 0
-        if "driver.map_fails_every" not in params and at["tx_dropped"] == 0 and workload == "iperf":
+        if "driver.map_failure_calls" not in params and at["tx_dropped"] == 0 and workload == "iperf":
             heads = at["tx_segments"] - at["header_copies"]
             assert at["dma_maps"] == at["tx_pieces"] + heads - at["sliver_copies"]
         if at["tx_ring"] == 0:

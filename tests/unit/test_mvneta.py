@@ -158,7 +158,7 @@ def test_one_doorbell_for_several_packets() -> None:
 @pytest.mark.parametrize(("unit", "threshold"), [("packets", 16), ("packets", 0), ("descriptors", 100)])
 def test_an_interrupt_for_so_many(unit: str, threshold: int) -> None:
     """The chip asks at the threshold; polls that receive do not take back below it."""
-    params = {"nic.coalesce_unit": unit, "driver.tx_coalesce": threshold, "driver.poll_cycles": 0.0}
+    params = {"nic.coalesce_unit": unit, "driver.tx_coalesce_count": threshold, "driver.poll_cycles": 0.0}
     at = end("gso", params | {"driver.rx_coalesce_us": 0.0, "driver.rx_coalesce_frames": 0})
     sent = at["tx_completions"] if unit == "descriptors" else at["tx_frames"]
     reaped = total(at, "calls.", ".tx_reap")
@@ -175,17 +175,17 @@ def test_a_small_send_buffer_waits_for_ever_for_the_sixteenth_packet() -> None:
         "local.socket.udp_send_buffer_bytes": 4608,
         "local.socket.tx_truesize_bytes": 768,
     }
-    stalled = run({**params, "driver.tx_coalesce": 16}, 0.05, workload="udp_stream")[-1]
+    stalled = run({**params, "driver.tx_coalesce_count": 16}, 0.05, workload="udp_stream")[-1]
     assert stalled[0]["tx_frames"] == stalled[1]["rx_frames"] == 6
     assert stalled[0]["tx_done"] == 6 and stalled[0]["tx_ring"] == 6
-    for cure in ({"driver.tx_coalesce": 0}, {"local.socket.udp_send_buffer_bytes": 3 * 4608}):
-        flowing = run({**params, "driver.tx_coalesce": 16, **cure}, 0.05, workload="udp_stream")[-1]
+    for cure in ({"driver.tx_coalesce_count": 0}, {"local.socket.udp_send_buffer_bytes": 3 * 4608}):
+        flowing = run({**params, "driver.tx_coalesce_count": 16, **cure}, 0.05, workload="udp_stream")[-1]
         assert flowing[1]["rx_frames"] > 500
 
 
 def test_bql_keeps_the_ring_short() -> None:
     def mean_ring(bql: bool) -> float:
-        params = {**FULL, "driver.segmentation": "gso", "driver.bql": bql, "driver.tx_coalesce": 0}
+        params = {**FULL, "driver.segmentation": "gso", "driver.bql": bql, "driver.tx_coalesce_count": 0}
         snapshots = run(params, 0.1, slices=200)[100:]
         assert snapshots[-1][1]["received_bytes"] > 0.095 * 941e6 / 8
         return float(np.mean([at[0]["tx_ring"] for at in snapshots]))
@@ -253,14 +253,14 @@ def test_slivers_are_sent_wrongly_unless_copied() -> None:
 
 @pytest.mark.parametrize("way", ["tso", "gso"])
 def test_unwinding_takes_back_its_own_descriptors(way: str) -> None:
-    failing = {"driver.segmentation": way, "driver.map_fails_every": 997, "socket.rto_us": 2000.0}
+    failing = {"driver.segmentation": way, "driver.map_failure_calls": 997, "socket.rto_us": 2000.0}
     fixed = run(failing)[-1][0]
     assert fixed["map_failures"] == fixed["tx_dropped"] > 3
     assert fixed["wrong_unmaps"] == fixed["lost_maps"] == 0
 
 
 def test_unwinding_from_index_0_takes_back_those_of_others() -> None:
-    failing = {"driver.map_fails_every": 997, "socket.rto_us": 2000.0, "driver.fault_unwind": True}
+    failing = {"driver.map_failure_calls": 997, "socket.rto_us": 2000.0, "driver.fault_unwind": True}
     broken = run(failing)[-1][0]
     assert broken["map_failures"] > 3
     assert broken["wrong_unmaps"] > 0 and broken["lost_maps"] > 0
@@ -278,7 +278,7 @@ def test_unwinding_from_index_0_takes_back_those_of_others() -> None:
         {"wire.mtu_bytes": 576},
         {"nic.handover": "owner_bit", "driver.bql": True, "driver.xmit_more": True},
         {"workload.message_bytes": 3000, "local.socket.nodelay": True, "socket.tcp_timestamps": False},
-        {"local.stack.fragment_bytes": 1000, "driver.map_fails_every": 501, "socket.rto_us": 1000.0},
+        {"local.stack.fragment_bytes": 1000, "driver.map_failure_calls": 501, "socket.rto_us": 1000.0},
         {"local.cpu.process_core": "same", "local.cpu.frequency_mhz": 300.0, "local.dma.coherent": False},
     ],
 )
@@ -291,7 +291,7 @@ def test_laws(way: str, params) -> None:
             assert at["tx_owned"] == at["tx_ring"] - at["tx_done"]
         # Descriptors: a header for each segment, and its pieces; within the driver's bound.
         assert at["tx_descriptors"] == at["tx_completions"] + at["tx_ring"] - at["tx_done"]
-        if "driver.map_fails_every" not in params:
+        if "driver.map_failure_calls" not in params:
             assert at["tx_descriptors"] == at["tx_segments"] + at["tx_pieces"]
             heads = at["tx_segments"] - at["header_copies"]
             assert at["dma_maps"] == at["tx_pieces"] + heads - at["sliver_copies"]
