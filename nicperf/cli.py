@@ -6,6 +6,7 @@ asked for was done. 2 means wrong input: one line on standard error says where, 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -90,6 +91,22 @@ format_option = click.option(
     show_default=True,
     help="Layout of the output; csv and json have every column.",
 )
+
+
+def in_a_folder(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Refuse a file that cannot be written before the work for it is done."""
+    if path and not os.access(os.path.dirname(path) or ".", os.W_OK):
+        raise click.BadParameter(f"{os.path.dirname(path) or '.'!r} is no folder that can be written to")
+    return path
+
+
+def output_option(name: str, help: str) -> Callable[[Any], Any]:
+    """Declare a file that a command writes."""
+    return click.option(
+        name, type=click.Path(dir_okay=False), metavar="FILE", callback=in_a_folder, help=help
+    )
+
+
 write_option = click.option("--write", is_flag=True, help="Keep the result in the experiment's data folder.")
 
 # Columns of a table; csv and json have all.
@@ -184,14 +201,41 @@ def show(slug: str, layout: str) -> None:
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random streams."
 )
+@output_option("--pcap", "Carry real frames, and write the first 10,000 as pcapng.")
+@output_option("--folded", "Write the CPU time as folded stacks, for flame graphs.")
+@output_option("--speedscope", "Write the CPU time as a speedscope profile.")
+@click.option("--netperf", "tool", flag_value="netperf", help="Print what netperf would have, and no more.")
+@click.option(
+    "--iperf", "tool", flag_value="iperf", help="Print what an iperf server would have, and no more."
+)
 @format_option
 def simulate(
-    slug: str, configuration: str, workload: str, values: dict[str, Any], seed: int, layout: str
+    slug: str,
+    configuration: str,
+    workload: str,
+    values: dict[str, Any],
+    seed: int,
+    pcap: str | None,
+    folded: str | None,
+    speedscope: str | None,
+    tool: str | None,
+    layout: str,
 ) -> None:
     """Run the model once: summary and binding resource."""
     import pandas as pd
 
-    run = nic.experiment(slug).simulate(configuration, workload, seed=seed, **values)
+    if tool and layout != "table":
+        raise click.UsageError(f"--{tool} has a layout of its own; leave --format out")
+    fidelity = "bytes" if pcap else "timing"
+    run = nic.experiment(slug).simulate(configuration, workload, seed=seed, fidelity=fidelity, **values)
+    # What cannot be printed is refused before anything is written.
+    printed = getattr(run, f"to_{tool}")() if tool else None
+    for write, path in ((run.to_pcapng, pcap), (run.to_folded, folded), (run.to_speedscope, speedscope)):
+        if path:
+            write(path)
+    if printed is not None:
+        click.echo(printed, nl=False)
+        return
     result = {**run.summary, "binding": run.binding}
     if layout == "json":
         asked = {

@@ -68,7 +68,7 @@ class Loop:
     """
 
     def __init__(self, trace: np.ndarray) -> None:
-        slots = 16
+        slots = 32
         self.slot = trace[:, 1]
         key = trace[:, 0] * slots + self.slot  # at the same time, the lower slot goes first
         by_slot = np.argsort(self.slot, kind="stable")

@@ -10,7 +10,7 @@ from nicperf.engine._ledger cimport (
 from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_submit
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
-from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, frame_t, frames_give, frames_take
+from nicperf.parts._frames cimport FRAME_POOL, frame_t, frames_give, frames_take
 from nicperf.parts._ring cimport ring_next
 from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_WIRE, cycles_ps
 

@@ -165,7 +165,15 @@ class Experiment:
             "warmup_s": self.config.warmup_s,
         }
 
-    def simulate(self, configuration: str, workload: str, seed: int = 0, **overrides: Any) -> Any:
+    def simulate(
+        self,
+        configuration: str,
+        workload: str,
+        seed: int = 0,
+        *,
+        fidelity: str = "timing",
+        **overrides: Any,
+    ) -> Any:
         """Run the model once with the fitted values.
 
         Parameters
@@ -174,20 +182,24 @@ class Experiment:
             See `scenario`.
         seed : int
             Same scenario and same seed give the same run.
+        fidelity : {"timing", "bytes"}
+            ``bytes`` carries real frames: the same figures, slower, and `to_pcapng` has something to write.
         **overrides
             Any parameter by dotted name, as ``**{"nic.dma_burst_dwords": 64}``.
 
         Returns
         -------
         nicperf.simulation.Run
-            With `summary`, `counters`, `costs`, `bus`, `timeline`, `percentiles`, `binding`, `elasticities`.
+            With `summary`, `counters`, `costs`, `bus`, `timeline`, `percentiles`, `binding`, `elasticities`, and
+            what it can be written as: `to_pcapng`, `to_folded`, `to_speedscope`, `to_netperf`, `to_iperf`.
 
         Raises
         ------
         ScenarioError
-            An unknown name, with close ones, or a value out of range.
+            An unknown name, with close ones, a value out of range, or bytes in a system without them.
         """
-        return self.model.simulate(seed=seed, **self.scenario(configuration, workload, **overrides))
+        scenario = self.scenario(configuration, workload, **overrides)
+        return self.model.simulate(seed=seed, fidelity=fidelity, **scenario)
 
     def calibrate(self, *, write: bool = False, progress: bool = False) -> Fit:
         """Fit the free parameters to the rows of role ``fit``.

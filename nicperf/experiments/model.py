@@ -35,6 +35,7 @@ class Model(Protocol):
         seed: int,
         duration_s: float,
         warmup_s: float,
+        fidelity: str = "timing",
     ) -> Run:
         """Run once; a plain name sets both hosts, ``local.`` or ``remote.`` before it one of them."""
         ...

@@ -184,8 +184,9 @@ class Run(Exports):
     def elasticities(self) -> pd.DataFrame:
         """Percent of throughput per percent that one resource gets faster, each by a run of its own.
 
-        Columns: resource, parameter, elasticity. A resource that limits has about 1; several that share the
-        limit add up to about 1.
+        Throughput is what the receiving socket got; where a workload delivers nothing there, as XDP does, the
+        frames that the receiver took. Columns: resource, parameter, elasticity. A resource that limits has about
+        1; several that share the limit add up to about 1.
         """
         import pandas as pd
 
@@ -196,7 +197,7 @@ class Run(Exports):
         return pd.DataFrame(rows, columns=["resource", "parameter", "elasticity"])
 
     def _relative(self, name: str, factor: float) -> float:
-        """Relative change of the throughput when a parameter is multiplied by `factor`."""
+        """Relative change of what the run achieved when a parameter is multiplied by `factor`."""
         side, rest = split_side(name)
         group, field = rest.split(".")
         value = getattr(self.scenario.host(side or SIDES[0])[group], field) * factor
@@ -208,14 +209,17 @@ class Run(Exports):
                 duration_s=self.measured_s, warmup_s=self.scenario.warmup_s, slices=len(self.rows) - 1,
             )
         )  # fmt: skip
-        base = self.summary["throughput_mbit_s"]
-        return other.summary["throughput_mbit_s"] / base - 1 if base else float("nan")
+        rate = self._system.rate(self.scenario.workload)
+        base = self.summary[rate]
+        return other.summary[rate] / base - 1 if base else float("nan")
 
     @property
     def binding(self) -> str:
-        """The resource with the largest elasticity: what limits this run."""
-        table = self.elasticities
-        return str(table.resource[int(table.elasticity.argmax())])
+        """The resource with the largest elasticity: what limits this run; empty if it achieved nothing."""
+        table = self.elasticities.dropna()
+        if table.empty:
+            return ""
+        return str(table.resource[table.elasticity.idxmax()])
 
 
 #: Relative step of an elasticity: large against the noise of a run, small against the distance to the next
@@ -263,7 +267,7 @@ def simulate_scenario(
     sc: Scenario, fidelity: str = "timing", capture_frames: int = DEFAULT_CAPTURE_FRAMES
 ) -> Run:
     """Execute a checked scenario."""
-    wiretap = wiretap_for(fidelity, capture_frames)
+    wiretap = wiretap_for(sc.driver, sc.workload, fidelity, capture_frames)
     rows, latency = execute(sc, host_spec(sc, "local"), host_spec(sc, "remote"), sc.seed, wiretap)
     return Run(sc, rows, latency, None if wiretap is None else Capture.of(wiretap))
 
@@ -316,7 +320,7 @@ def simulate(
     Raises
     ------
     ScenarioError
-        Unknown name, wrong type or a value out of range.
+        Unknown name, wrong type or a value out of range; bytes in a system without hosts that carry them.
 
     Examples
     --------

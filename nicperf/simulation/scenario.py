@@ -50,11 +50,16 @@ def parameters(driver: str = "velocity") -> dict[str, Parameter]:
     ScenarioError
         Unknown driver.
     """
-    return {name: p for groups in system_of(driver).groups for name, p in _declared(groups).items()}
+    return {name: p for declared in _sides(driver).values() for name, p in declared.items()}
 
 
-def _declared(groups: Mapping[str, type]) -> dict[str, Parameter]:
-    return {name: p for group, cls in groups.items() for name, p in parameters_of(group, cls).items()}
+@cache
+def _sides(driver: str) -> dict[str, dict[str, Parameter]]:
+    """What the parts of each side declare; a sweep asks for it at every point."""
+    return {
+        side: {name: p for group, cls in groups.items() for name, p in parameters_of(group, cls).items()}
+        for side, groups in zip(SIDES, system_of(driver).groups, strict=True)
+    }
 
 
 def split_side(name: str) -> tuple[str | None, str]:
@@ -183,7 +188,7 @@ def check_settings(driver: str, params: Mapping[str, Any], place: str = "scenari
         Unknown driver or name (close names are suggested), wrong type or a value out of range.
     """
     known = parameters(driver)
-    sides = {side: _declared(groups) for side, groups in zip(SIDES, system_of(driver).groups, strict=True)}
+    sides = _sides(driver)
     plain: dict[str, Any] = {}
     sided: dict[str, Any] = {}
     for name, value in params.items():
@@ -202,13 +207,12 @@ def check_settings(driver: str, params: Mapping[str, Any], place: str = "scenari
 @cache
 def defaults(driver: str) -> Mapping[str, Any]:
     """What holds unless a scenario says otherwise, by full dotted name."""
-    system = system_of(driver)
     own = {
         f"{side}.{name}": p.default
-        for side, groups in zip(SIDES, system.groups, strict=True)
-        for name, p in _declared(groups).items()
+        for side, declared in _sides(driver).items()
+        for name, p in declared.items()
     }
-    return MappingProxyType({**own, **system.defaults})
+    return MappingProxyType({**own, **system_of(driver).defaults})
 
 
 def check_seed(seed: Any, place: str = "scenario") -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from nicperf.drivers import desktop, fec, mvneta, pktgen, velocity
@@ -52,6 +52,8 @@ class System:
         Values by full dotted name that differ from the default of the dataclass.
     resources : mapping
         What an elasticity speeds up, one at a time: resource -> (parameter, is it a speed).
+    rates : mapping
+        Workload -> figure, for those that deliver no payload.
     """
 
     groups: tuple[Mapping[str, type], Mapping[str, type]]
@@ -59,6 +61,11 @@ class System:
     ends: Mapping[str, tuple[End, End]]
     defaults: Mapping[str, object]
     resources: Mapping[str, tuple[str, bool]]
+    rates: Mapping[str, str] = field(default_factory=dict)
+
+    def rate(self, workload: str) -> str:
+        """The figure of a run's summary that counts as what it achieved."""
+        return self.rates.get(workload, "throughput_mbit_s")
 
     @property
     def device_width(self) -> int:
@@ -105,6 +112,7 @@ _DESKTOP_VALUES = {
     "memory.copy_cold_cycles_per_byte": 0.4,
     "stack.fragment_bytes": 32768,
     "stack.gro_segments": 45,
+    "stack.netif_rx_cycles": 0.0,
     "workload.message_bytes": 131072,
     "workload.send_buffers": 1,
     "workload.receive_bytes": 131072,
@@ -181,6 +189,7 @@ SYSTEMS: Mapping[str, System] = MappingProxyType(
                 "receiver DMA engine": ("remote.nic.dma_mbyte_s", True),
                 "receiver CPU": ("remote.cpu.frequency_mhz", True),
             },
+            rates={"xdp": "rx_frames_per_s_remote"},
         ),
         "mvneta": System(
             groups=({**_MVNETA, "socket": IperfSockets}, _DESKTOP),

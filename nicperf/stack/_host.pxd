@@ -81,33 +81,34 @@ cdef class Socket:
 
 
 cdef class Host:
+    # What each event touches comes first, the large tables last.
     cdef queue_t* q
     cdef frames_t* frames
-    cdef int32_t base                   # first event slot
-    cdef server_t cpu
-    cdef server_t process_cpu           # of the process, if it does not share the one that takes the interrupts
-    cdef server_t* serves[CONTEXTS]     # the CPU of each context
-    cdef server_t dma
-    cdef bint paused                    # the peer has asked for silence (802.3x)
-    cdef ledger_t ledger
-    cdef random_t random
-    cdef costs_t cost
-    cdef settings_t set
-    cdef host_stats_t stats
-    cdef uint64_t latency[LATENCY_BUCKETS]
     cdef Socket socket
     cdef Host peer
-    cdef fifo_t backlog                 # frame indices
+    cdef server_t* serves[CONTEXTS]     # the CPU of each context
     cdef packet_t* qdisc
+    cdef int32_t base                   # first event slot
     cdef int32_t qdisc_head, qdisc_count
     cdef int32_t qdisc_owner            # context that sends from the queue now, -1 = none
-    cdef int32_t gro_held               # packet that GRO may still add to, -1 = none
-    cdef int32_t gro_segments           # in it
     cdef int32_t soft_job
     cdef int32_t soft_frame
     cdef int32_t backlog_quota          # packets that the backlog may still take before a waiting poll
     cdef bint soft_raised, poll_scheduled, tx_scheduled
     cdef bint process_xmit              # the process job under way is a transmission from the queue
+    cdef bint paused                    # the peer has asked for silence (802.3x)
+    cdef int32_t gro_held               # packet that GRO may still add to, -1 = none
+    cdef int32_t gro_segments           # in it
+    cdef fifo_t backlog                 # frame indices
+    cdef random_t random
+    cdef server_t cpu
+    cdef server_t dma
+    cdef server_t process_cpu           # of the process, if it does not share the one that takes the interrupts
+    cdef settings_t set
+    cdef host_stats_t stats
+    cdef costs_t cost
+    cdef ledger_t ledger
+    cdef uint64_t* latency              # LATENCY_BUCKETS of them
 
     cdef void submit(self, int32_t context) noexcept nogil
     cdef void event(self, int32_t kind) noexcept nogil

@@ -1,7 +1,7 @@
 """The host: contexts of the CPU, the softirq loop and the device queue."""
 from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 from nicperf.engine._ledger cimport HARD_IRQ, OP_NETIF_RX, OP_QDISC, OP_SOFTIRQ, OP_VARIATION, PROCESS, SOFT_IRQ, ledger_charge
 from nicperf.engine._queue cimport queue_clear, queue_clear_busy
 from nicperf.engine._random cimport random_init, random_next
@@ -56,11 +56,13 @@ cdef class Host:
 
     def __cinit__(self, *args, **kwargs):
         self.qdisc = <packet_t*>malloc(QDISC_ROOM * sizeof(packet_t))
-        if self.qdisc == NULL or fifo_alloc(&self.backlog, QDISC_ROOM) < 0:
+        self.latency = <uint64_t*>calloc(LATENCY_BUCKETS, sizeof(uint64_t))
+        if self.qdisc == NULL or self.latency == NULL or fifo_alloc(&self.backlog, QDISC_ROOM) < 0:
             raise MemoryError
 
     def __dealloc__(self):
         free(self.qdisc)
+        free(self.latency)
         free(self.backlog.item)
 
     def __init__(self, int32_t index, uint64_t seed):

@@ -17,8 +17,10 @@ cdef class IperfSender(TcpSender):
     cdef int64_t packets                # sent and not yet acknowledged
     cdef bint pushed                    # TCP shall send what it may
     cdef bint throttled                 # a completion shall push
+    cdef bint recovering                # a lost segment is under way again, nothing else
     cdef bint probe                     # the window is shut: ask for it
 
     cdef void look(self, Host h) noexcept nogil
     cdef void append_begin(self, Host h) noexcept nogil
+    cdef void go_back(self) noexcept nogil
     cdef int64_t freed_packets(self, int64_t freed_bytes) noexcept nogil

@@ -2,8 +2,8 @@
 
 1. A write costs a system call and copies into the last sk_buff of the write queue, as long as that has not been sent and is
    shorter than the size goal: whole segments, at most `super_packet_bytes` and half of the peer's window. Each further sk_buff
-   and page fragment is charged when it begins. Before a new sk_buff the process waits if the send buffer is full; it wakes once
-   a third of it is free (tcp_sendmsg_locked, tcp_xmit_size_goal, sk_stream_write_space).
+   and page fragment is charged when it begins. Before a new sk_buff, and only then, the process waits if the send buffer is
+   full; it wakes once a third of it is free (tcp_sendmsg_locked, tcp_xmit_size_goal, sk_stream_write_space).
 2. The end of a write pushes, also a full sk_buff, unless autocorking holds an sk_buff below the goal back: while earlier data
    is unacknowledged and more than this sk_buff is still below TCP (tcp_push, tcp_should_autocork). An ACK pushes too, and so does
    a completion if autocorking or the small queue has held something back (tcp_tsq_write).
@@ -13,10 +13,11 @@
       (tcp_nagle_check), unless `nodelay`.
    b. A packet that the window would cut waits for more, unless a third of the window is open (tcp_tso_should_defer).
    c. Nothing leaves while more than `tsq_bytes`, and more than two of these packets, are below TCP (tcp_small_queue_check).
-4. With everything acknowledged and a shut window, the retransmission timer sends a probe without data (tcp_send_probe0).
+4. A loss is noticed as in `_tcp.pyx`. The first segment goes out again, alone; once it is acknowledged, all that follows.
+5. With everything acknowledged and a shut window, the retransmission timer sends a probe without data (tcp_send_probe0).
 
 Not modelled: the congestion window and slow start, pacing, and with them the sizing of packets by rate (at the rate of a gigabit
-a packet of 1 ms is larger than the largest), SACK (loss is repaired as in `_tcp.pyx`), the memory of sk_buffs in the send buffer
+a packet of 1 ms is larger than the largest), SACK, the memory of sk_buffs in the send buffer
 (it counts payload), zero-copy, the socket lock and its backlog, the time limit of step 3b, what the client's reports cost.
 """
 from cython cimport final
@@ -113,6 +114,8 @@ cdef class IperfSender(TcpSender):
         cdef bint nagle = not self.nodelay and self.acknowledged < self.small_end <= self.next_sequence
         if not last:
             size = (self.tail_start - self.next_sequence - 1) % self.goal_bytes + 1
+        if self.recovering:
+            return 0 if flight else min(size, mss)
         if size <= 0 or room < min(size, mss):
             return 0
         if size < mss:
@@ -197,11 +200,17 @@ cdef class IperfSender(TcpSender):
         cdef int64_t before = self.next_sequence
         if f.ack > self.acknowledged:
             self.packets -= self.freed_packets(f.ack - self.acknowledged)
+            self.recovering = False
         TcpSender.input_done(self, h, f)
-        if self.next_sequence < before:     # goes back: the write queue is cut anew
-            self.packets = 0
+        if self.next_sequence < before:
+            self.go_back()
         self.tail_start = max(self.tail_start, self.next_sequence)
         self.pushed = True
+
+    @final
+    cdef void go_back(self) noexcept nogil:
+        self.packets = 0
+        self.recovering = True
 
     cdef void timer(self, Host h, int32_t event) noexcept nogil:
         cdef int64_t before = self.next_sequence
@@ -210,7 +219,7 @@ cdef class IperfSender(TcpSender):
             return
         self.pushed = True
         if self.next_sequence < before:
-            self.packets = 0
+            self.go_back()
         elif self.next_sequence == self.acknowledged and self.written > self.next_sequence:
             self.probe = self.output_bytes(h) == 0
             queue_set(h.q, h.base + EVENT_RTO, h.q.now_ps + h.set.rto_ps)

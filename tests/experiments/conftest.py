@@ -61,7 +61,9 @@ class FakeModel:
         seed: int,
         duration_s: float,
         warmup_s: float,
+        fidelity: str = "timing",
     ) -> FakeRun:
+        assert fidelity == "timing"
         self.runs += 1
 
         def of(name: str, side: str = "local") -> Any:

@@ -16,8 +16,8 @@ def test_all_threads_are_listed_and_one_has_a_model():
     [
         ("velocty-2009", "slug = 'velocty-2009': unknown experiment; did you mean 'velocity-2009'"),
         (
-            "fec-2022",
-            "slug = 'fec-2022': this thread has figures and claims but no model yet; with a model: vel",
+            "nocache-2014",
+            "slug = 'nocache-2014': this thread has figures and claims but no model yet; with a model: fec",
         ),
     ],
 )

@@ -7,11 +7,11 @@ from pathlib import PurePosixPath
 import pytest
 
 UNITS = "seconds|[kmg]?hz|[mg]?bit_s|bytes|ki?b|mi?b|[npum]?s|percent|clocks|cycles?(_per_byte)?|dwords"
-UNITS += "|descriptors|frames|packets|messages"
+UNITS += "|descriptors|frames|packets|messages|pps"
 COUNTS = (
     "buffers|calls|count|cpus|ensemble|errors|instances|line|number|parameters|ring|rows|runs|seed|slices"
 )
-COUNTS += "|heads|pages|slots|starts"
+COUNTS += "|heads|pages|segments|slots|starts"
 # Pure ratios, and numbers whose unit stands in another field.
 VALUES = "confidence|cost|delta"
 VALUES += "|factor|high|low|predicted|published|recomputed|resolution|sd|spread|value|width"

@@ -1,5 +1,7 @@
 """A run with bytes is the same run, and its receivers see damage by their own rules."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,8 +9,10 @@ import nicperf as nic
 from nicperf.errors import ScenarioError
 from nicperf.packets._wiretap import Wiretap
 from nicperf.packets.capture import Capture
+from nicperf.simulation import fidelity
 from nicperf.simulation._run import Simulation
 from nicperf.simulation.scenario import host_spec, scenario
+from nicperf.simulation.systems import SYSTEMS
 
 LOSSY = {"nic.pause": False, "remote.nic.rx_fifo_bytes": 2048, "remote.bus.clock_mhz": 20.0}
 
@@ -95,3 +99,14 @@ def test_timing_is_the_default_and_has_no_capture() -> None:
 def test_wishes_that_cannot_be_met(wish: dict[str, object], message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         nic.simulate(**wish)
+
+
+def test_a_system_without_hosts_that_carry_bytes_says_which_have_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    velocity = SYSTEMS["velocity"]
+    ends = {w: tuple(replace(end, bytes_host=None) for end in pair) for w, pair in velocity.ends.items()}
+    monkeypatch.setattr(fidelity, "SYSTEMS", {"bare": replace(velocity, ends=ends), "velocity": velocity})
+    with pytest.raises(ScenarioError, match=r"driver = 'bare': no real frames with tcp_stream .*: velocity$"):
+        fidelity.wiretap_for("bare", "tcp_stream", "bytes", 0)
+    assert fidelity.wiretap_for("bare", "tcp_stream", "timing", 0) is None

@@ -34,13 +34,15 @@ class FakeExperiment:
 
     asked: tuple[Any, ...] = ()
 
-    def simulate(self, configuration: str, workload: str, seed: int, **values: Any) -> Any:
+    def simulate(self, configuration: str, workload: str, seed: int, fidelity: str, **values: Any) -> Any:
         if configuration != "napi":
             raise ScenarioError(
                 "unknown configuration", field="configuration", value=configuration, cure="use napi"
             )
         self.asked = (workload, seed, values)
-        return SimpleNamespace(summary={"throughput_mbit_s": 640.25, "wire_percent": math.nan}, binding="bus")
+        run = SimpleNamespace(summary={"throughput_mbit_s": 640.25, "wire_percent": math.nan}, binding="bus")
+        vars(run).update(to_pcapng=None, to_folded=None, to_speedscope=None)
+        return run
 
     def ledger(self, progress: bool) -> pd.DataFrame:
         columns = "id role published predicted unit error_percent verdict why".split()
@@ -92,6 +94,41 @@ def test_simulate_as_table_and_csv(fake: FakeExperiment) -> None:
     ]
     rows = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").stdout)))
     assert rows[0] == {"quantity": "throughput_mbit_s", "value": "640.25"}
+
+
+@pytest.fixture
+def velocity(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The experiment at its prior centres: what is written is not about the fit."""
+    exp = nicperf.experiment("velocity-2009")
+    exp.fit = SimpleNamespace(values={})
+    monkeypatch.setattr(nicperf, "experiment", lambda slug: exp, raising=False)
+    return exp
+
+
+def test_simulate_writes_what_other_tools_read(velocity: Any, tmp_path: Path) -> None:
+    pcap, folded, speedscope = (tmp_path / name for name in ("run.pcapng", "run.folded", "run.json"))
+    files = ["--pcap", str(pcap), "--folded", str(folded), "--speedscope", str(speedscope)]
+    words = ["simulate", "velocity-2009", "napi", "tcp_stream", "--seed", "3"]
+    done = velocity.simulate("napi", "tcp_stream", seed=3, fidelity="bytes")
+    assert run(*words, *files, "--netperf").stdout == done.to_netperf()
+    assert pcap.read_bytes() == done.to_pcapng()
+    assert folded.read_text() == done.to_folded()
+    assert speedscope.read_text() == done.to_speedscope()
+    assert run(*words, "--iperf").stdout == done.to_iperf()
+    assert velocity.simulate("napi", "tcp_stream", seed=3).summary == done.summary
+
+
+def test_simulate_writes_nothing_that_it_cannot_finish(velocity: Any, tmp_path: Path) -> None:
+    words = ["simulate", "velocity-2009", "napi", "udp_stream", "--folded", str(tmp_path / "run.folded")]
+    for wrong, message in (
+        (["--iperf"], "use to_netperf"),
+        (["--netperf", "--format", "json"], "leave --format out"),
+        (["--speedscope", str(tmp_path / "none" / "run.json")], "no folder that can be written to"),
+        (["--pcap", str(tmp_path)], "is a directory"),
+    ):
+        result = run(*words, *wrong)
+        assert result.exit_code == 2 and message in result.stderr
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_ledger_names_the_experiment_and_records_on_request(fake: FakeExperiment) -> None:

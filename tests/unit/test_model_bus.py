@@ -145,3 +145,14 @@ def test_a_read_stalls_until_the_burst_ends() -> None:
     assert alone["ledger_ps.hard_irq.mmio_read"] == alone["calls.hard_irq.mmio_read"] * (
         round(9e6 / 533) + 300_000
     )
+
+
+def test_the_read_of_a_receive_interrupt_delays_the_transmit_move_that_it_meets() -> None:
+    """On a bus that never rests, each ACK received interrupts while the next data frame is being fetched: were
+    the engine taken for idle, the bus would carry more than time allows.
+    """
+    params = {"local.bus.clock_mhz": 10.0, "nic.frame_gap_ns": 0.0, "nic.buffer_gap_ns": 0.0}
+    end = observe("tcp_stream", {**params, "cpu.frequency_mhz": 10000.0}, 0.01).end
+    assert end.local["rx_frames"] > 50 and end.local["dma_idle_ps"] < 0.001 * end.time_ps
+    carried_ps = end.local.total("bus_ps.*") - end.local["dma_left_ps"]  # booked, but not yet moved
+    assert 0.999 * end.time_ps < carried_ps <= end.time_ps

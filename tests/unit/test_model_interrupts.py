@@ -129,6 +129,20 @@ def test_a_poll_has_a_budget_of_64() -> None:
     assert end["bus_bursts.mmio_write"] - writes < end["polls"] / 2
 
 
+def test_a_poll_without_budget_pays_for_no_unmask() -> None:
+    """Every register write that was paid for has crossed the bus, but for those of the jobs under way."""
+    params = {
+        **NAPI,
+        "workload.message_bytes": 1472,
+        "remote.driver.rx_ring": 252,
+        "remote.driver.rx_reap_cycles": 50000.0,
+        "remote.nic.pause": False,
+    }
+    end = observe("udp_stream", params, 0.02).end.remote
+    assert end["polls"] > 2 * end["interrupts"]
+    assert 0 <= end.total("calls.*.mmio_write") - end["bus_bursts.mmio_write"] <= 2
+
+
 def test_the_backlog_gets_its_turn() -> None:
     """An overloaded poll does not starve the protocol: between two polls up to 64 frames go up."""
     params = {
