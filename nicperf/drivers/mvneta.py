@@ -99,7 +99,8 @@ class MvnetaDriver:
     Queue
         1. It stops at `tx_stop` descriptors (315 of 532: room for one more packet of any kind) and wakes
            when taking back has come down to half of that (157).
-        2. With `bql` it also stops at a limit of bytes that the kernel's dynamic queue limits set.
+        2. With `bql` it also stops at a limit of bytes that the kernel's dynamic queue limits set. The first
+           limit is one packet: above 1 `tx_coalesce_count` and `bql` can wait for each other for ever.
     Interrupt and poll
         1. Mask (one write), schedule the poll.
         2. Read the causes. If descriptors are sent: read their count, for each undo its mapping, for the

@@ -183,14 +183,24 @@ def test_a_small_send_buffer_waits_for_ever_for_the_sixteenth_packet() -> None:
         assert flowing[1]["rx_frames"] > 500
 
 
-def test_bql_keeps_the_ring_short() -> None:
-    def mean_ring(bql: bool) -> float:
+def test_bql_keeps_ring_and_latency_short() -> None:
+    def ring_and_latency_us(bql: bool) -> tuple[float, float]:
         params = {**FULL, "driver.segmentation": "gso", "driver.bql": bql, "driver.tx_coalesce_count": 0}
         snapshots = run(params, 0.1, slices=200)[100:]
-        assert snapshots[-1][1]["received_bytes"] > 0.095 * 941e6 / 8
-        return float(np.mean([at[0]["tx_ring"] for at in snapshots]))
+        peer = snapshots[-1][1]
+        assert peer["received_bytes"] > 0.095 * 941e6 / 8
+        ring = float(np.mean([at[0]["tx_ring"] for at in snapshots]))
+        return ring, peer["latency_ps"] / peer["delivered"] / 1e6
 
-    assert mean_ring(True) < 0.4 * mean_ring(False)
+    (ring, latency_us), (long_ring, long_latency_us) = (ring_and_latency_us(bql) for bql in (True, False))
+    assert ring < 0.1 * long_ring and latency_us < 0.2 * long_latency_us
+
+
+def test_bql_and_a_threshold_wait_for_each_other() -> None:
+    """The first limit lets one packet out, and the chip is silent about one."""
+    params = {**FULL, "driver.segmentation": "gso", "driver.bql": True}
+    at = run({**params, "driver.tx_coalesce_count": 16})[-1][0]
+    assert at["tx_done"] == at["tx_ring"] == 2 and at["bql_stops"] == 1 and at["qdisc"] > 0
 
 
 def test_received_frames_wait_for_the_timer_or_the_threshold() -> None:
