@@ -145,7 +145,9 @@ class MvnetaDriver:
     tx_ring: int = parameter(532, "descriptors", 434, 1024, "Transmit descriptors.")
     rx_ring: int = parameter(128, "descriptors", 8, 1024, "Receive descriptors.")
     header_slot_bytes: int = parameter(128, "bytes", 128, 256, "Header memory of one transmit descriptor.")
-    tx_coalesce_count: int = parameter(16, "1", 0, 511, "Sent packets or descriptors per interrupt; 0 = each.")
+    tx_coalesce_count: int = parameter(
+        16, "1", 0, 511, "Sent packets or descriptors per interrupt; 0 = each."
+    )
     rx_coalesce_frames: int = parameter(32, "frames", 0, 127, "Received frames per interrupt; 0 = each.")
     rx_coalesce_us: float = parameter(
         100.0, "us", 0.0, 1e5, "Longest wait of a received frame; 0 = for ever."
