@@ -10,6 +10,7 @@ from scipy.stats import qmc
 from nicperf.experiments.descend import descend
 from nicperf.experiments.fit import Fit
 from nicperf.experiments.identify import Identification, identify
+from nicperf.experiments.match import match, matches
 from nicperf.experiments.objective import Objective
 from nicperf.experiments.predict import Predictor
 from nicperf.experiments.space import Array
@@ -28,7 +29,7 @@ def calibrate(predictor: Predictor, figures: pd.DataFrame, *, progress: bool = F
     Searches start at the centre of the priors and at the best of many points spread over them (Latin
     hypercube), with the same random streams for every parameter vector. The best optimum is then explored:
     profiles of each parameter, correlations, and a set of vectors that fit equally well. Equal input gives an
-    equal fit, on any number of threads.
+    equal fit, on any number of threads. One row with one free parameter is no fit: see `match`.
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ def calibrate(predictor: Predictor, figures: pd.DataFrame, *, progress: bool = F
         Nothing to fit, no fewer free parameters than rows, or a row without prediction or tolerance.
     """
     with bar("calibrate", progress) as tick:
+        if matches(predictor, figures):
+            return match(predictor, figures, tick)
         objective = Objective(predictor, figures, tick)
         found = sorted((_search(objective, start) for start in _starts(objective)), key=lambda pair: pair[1])
         best = found[0][0]

@@ -122,7 +122,10 @@ class Calibration:
 
 @dataclass(frozen=True)
 class ExperimentConfig:
-    """Everything that one `configs/<slug>.toml` says; mappings keep the order of the file."""
+    """Everything that one `configs/<slug>.toml` says; mappings keep the order of the file.
+
+    `cores` names the cores of which a side's published CPU percentage is a share, where it is not of one.
+    """
 
     slug: str
     title: str
@@ -140,12 +143,18 @@ class ExperimentConfig:
     configurations: Mapping[str, Configuration]
     workloads: Mapping[str, Workload]
     sessions: Mapping[str, tuple[str, ...]]
+    cores: Mapping[str, int]
     assumptions: tuple[Assumption, ...]
 
     @property
     def free(self) -> tuple[Assumption, ...]:
         """The parameters that calibration may move, in the order of the file."""
         return tuple(a for a in self.assumptions if a.free)
+
+    @property
+    def ranged(self) -> tuple[Assumption, ...]:
+        """Those that calibration may not move but that have a prior range, in the order of the file."""
+        return tuple(a for a in self.assumptions if a.range and not a.free)
 
     def configuration(self, name: str) -> Configuration:
         """Look up a configuration, or build one that no row was published for.

@@ -63,6 +63,7 @@ class _File:
     goals: dict[str, float] = field(default_factory=dict)
     patches: dict[str, dict] = field(default_factory=dict)
     sessions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    cores: dict[str, int] = field(default_factory=dict)
     parameters: tuple[dict, ...] = ()
 
 
@@ -98,6 +99,9 @@ def read(path: Path) -> ExperimentConfig:
     for name, patch in patches.items():
         odd = ", ".join(sorted(patch.off.keys() ^ patch.on.keys()))
         reader.refuse(odd, "'off' and 'on' must name the same settings", f"[patches.{name}]", "on", odd)
+    reader.one_of(file.cores, ("local", "remote"), "[cores]", "cores")
+    for side, n in file.cores.items():
+        reader.refuse(n < 1, "expected a number of cores", "[cores]", side, n)
     seeds = head.seeds
     bad = not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds)
     reader.refuse(bad, "expected different whole numbers from 0 up", "[experiment]", "seeds", seeds)
@@ -114,6 +118,7 @@ def read(path: Path) -> ExperimentConfig:
         configurations=configurations,
         workloads=workloads,
         sessions=file.sessions,
+        cores=file.cores,
         assumptions=reader.assumptions(file.parameters, patches),
     )
 

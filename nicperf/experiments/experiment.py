@@ -93,7 +93,8 @@ class Experiment:
         intervals = self.fit.parameters.set_index("name") if self.config.free else pd.DataFrame()
         rows = []
         for a in self.config.assumptions:
-            found = intervals.loc[a.name] if a.free else {"value": a.value, "low": None, "high": None}
+            known = a.name in intervals.index
+            found = intervals.loc[a.name] if known else {"value": a.value, "low": None, "high": None}
             rows.append(
                 {
                     "name": a.name,

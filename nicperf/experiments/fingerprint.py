@@ -14,12 +14,18 @@ from nicperf.experiments.config import ExperimentConfig
 
 # Words for people and rules for judging: they change no fit.
 NOT_IN_THE_FIT = ("title", "goals", "noise", "reference")
+# Came after fits had been stored: where it is empty, it changes none.
+NOT_IF_EMPTY = ("cores",)
 NOT_IN_AN_ITEM = ("title", "source", "note")
 
 
 def config_hash(config: ExperimentConfig) -> str:
     """Hash of all that changes a fit: settings, assumptions, ranges, seeds, tolerances; not of the prose."""
-    content = {key: _bare(value) for key, value in asdict(config).items() if key not in NOT_IN_THE_FIT}
+    content = {
+        key: _bare(value)
+        for key, value in asdict(config).items()
+        if key not in NOT_IN_THE_FIT and (value or key not in NOT_IF_EMPTY)
+    }
     return _hash(json.dumps(content, sort_keys=True))
 
 

@@ -133,6 +133,8 @@ class Predictor:
             for name, value in run.summary.items():
                 if isinstance(value, int | float):
                     total[name] = total.get(name, 0.0) + float(value)
+        for side, cores in self.config.cores.items():  # a run's figure adds up the cores
+            total[f"cpu_percent_{side}"] /= cores
         return {name: value / len(self.config.seeds) for name, value in total.items()}
 
     def _scenarios(self, row: Row) -> list[tuple[Configuration, Workload]]:

@@ -138,6 +138,8 @@ def check_config(config: ExperimentConfig, specs: Specs) -> None:
             )
         if a.free and spec.kind != "float":
             raise DataError("only a real number can be fitted", place=place, field="origin", value=a.origin)
+        if a.range and spec.kind != "float":
+            raise DataError("only a real number can have a range", place=place, field="range", value=a.range)
         for bound in (a.low, a.high):
             if not math.isnan(bound):
                 check_setting(a.name, bound, specs, place=f"{place}.range")

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from nicperf.drivers import desktop, fec, pktgen, velocity
+from nicperf.drivers import desktop, fec, mvneta, pktgen, velocity
 from nicperf.drivers._desktop import DesktopHost
 from nicperf.drivers._fec import FecHost, UdpDiscard
+from nicperf.drivers._mvneta import MvnetaHost
 from nicperf.drivers._pktgen import PktgenHost
 from nicperf.drivers._velocity import VelocityHost
 from nicperf.drivers._velocity_bytes import VelocityBytesHost
@@ -87,6 +88,7 @@ _FEC = {
     "page_pool": PagePool,
     "heads": SkbHeads,
 }
+_MVNETA = {**_HOST, "nic": mvneta.MvnetaNic, "driver": mvneta.MvnetaDriver, "dma": Dma}
 _VELOCITY = {**_HOST, "bus": ParallelBus, "nic": velocity.VelocityNic, "driver": velocity.VelocityDriver}
 _DESKTOP = {**_HOST, "pc": desktop.DesktopNic}
 #: A board with an i.MX8QXP. The process has a core of its own; the kernel of 2022 hands segments to GRO, which joins as many
@@ -114,6 +116,16 @@ _DESKTOP_VALUES = {
     "workload.message_bytes": 131072,
     "workload.send_buffers": 1,
     "workload.receive_bytes": 131072,
+}
+#: An OpenBlocks AX3: two cores of an Armada XP, coherent in the kernels of 2014. The process has a core of its own.
+_MVNETA_VALUES = {
+    "cpu.frequency_mhz": 1333.0,
+    "cpu.process_core": "other",
+    "stack.netif_rx_cycles": 0.0,
+    "dma.coherent": True,
+    "dma.line_bytes": 32,
+    "workload.message_bytes": 131072,
+    "workload.send_buffers": 1,
 }
 
 
@@ -178,6 +190,25 @@ SYSTEMS: Mapping[str, System] = MappingProxyType(
                 "receiver CPU": ("remote.cpu.frequency_mhz", True),
             },
             rates={"xdp": "rx_frames_per_s_remote"},
+        ),
+        "mvneta": System(
+            groups=({**_MVNETA, "socket": IperfSockets}, _DESKTOP),
+            counters=(mvneta.COUNTERS, desktop.COUNTERS),
+            ends={
+                "iperf": (End(MvnetaHost, None, IperfSender), End(DesktopHost, None, TcpReceiver)),
+                "udp_stream": (End(MvnetaHost, None, UdpSender), End(DesktopHost, None, UdpReceiver)),
+            },
+            defaults={
+                **{f"local.{name}": value for name, value in _MVNETA_VALUES.items()},
+                **{f"remote.{name}": value for name, value in _DESKTOP_VALUES.items()},
+            },
+            resources={
+                "sender DMA engine": ("local.nic.dma_mbyte_s", True),
+                "sender CPU": ("local.cpu.frequency_mhz", True),
+                "wire": ("wire.rate_mbit_s", True),
+                "receiver DMA engine": ("remote.pc.dma_mbyte_s", True),
+                "receiver CPU": ("remote.cpu.frequency_mhz", True),
+            },
         ),
     }
 )

@@ -102,9 +102,9 @@ def test_part_of_a_number_in_groups_is_no_number(tmp_path, part):
         ("source.toml", 'slug = "mvneta-2014"', 'slug = "mvneta"', 1, "slug", "differs from the folder"),
         ("source.toml", "mtu_bytes = 1500", "mtu_bytes = ", 19, None, "is not TOML"),
         ("source.toml", "tool_output = []", "tool_output = [1]", 7, "tool_output", "wrong type"),
-        ("claims.toml", 'id = "throughput-rises"', 'id = "cpu-falls"', 12, "id", "occurs twice"),
+        ("claims.toml", 'id = "throughput-rises"', 'id = "cpu-falls"', 13, "id", "occurs twice"),
         ("claims.toml", '"tso_on.iperf.local.cpu_percent"', '"tso_on.iperf"', 8, "figures", "no such figure"),
-        ("claims.toml", 'id = "throughput-rises"\n', "", 11, "id", "is missing"),
+        ("claims.toml", 'id = "throughput-rises"\n', "", 12, "id", "is missing"),
         ("claims.toml", "[[claim]]", "[[claims]]", 1, "claim", "something else than claims"),
     ],
 )
