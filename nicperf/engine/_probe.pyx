@@ -39,10 +39,14 @@ cdef class Queue:
         queue_init(&self.q)
 
     def set(self, int32_t slot, int64_t time_ps):
-        queue_set(&self.q, slot, time_ps)
+        if slot not in SLOTS:
+            raise IndexError("no such slot")
+        queue_set(&self.q, slot & (QUEUE_SLOTS - 1), time_ps)
 
     def clear(self, int32_t slot):
-        queue_clear(&self.q, slot)
+        if slot not in SLOTS:
+            raise IndexError("no such slot")
+        queue_clear(&self.q, slot & (QUEUE_SLOTS - 1))
 
     def pop(self):
         """Take the next event: (time, slot)."""
