@@ -230,13 +230,16 @@ static inline uint64_t copy_read(const uint8_t *data, int64_t n_bytes)
     return sum;
 }
 
-/* Leave the memory as a copy of that mode leaves it: in the cache as far as it fits, or outside. */
+/* Leave the memory as a copy of that mode leaves it: in the cache as far as it fits, or outside. In pieces, because the
+   memset of some C libraries goes around the cache by itself when there is much to do. */
 static inline void copy_fill(uint8_t *out, int64_t n_bytes, int nocache)
 {
-    if (nocache)
+    if (nocache) {
         copy_fill_nocache(out, n_bytes);
-    else
-        memset(out, 1, n_bytes);
+        return;
+    }
+    for (int64_t at = 0; at < n_bytes; at += 4096)
+        memset(out + at, 1, n_bytes - at < 4096 ? n_bytes - at : 4096);
 }
 
 /* Follow a chain of indices, each load waiting for the one before it. */

@@ -317,8 +317,10 @@ def time_chase_beside(Routine routine, Walk to, Walk source, int64_t n_calls, co
     cdef copy_routine_t with_copy = NULL if routine is None else routine.copy
     cdef partner_t* told = &partner.told
     with nogil:
-        told.tsc, told.chain, told.n_steps, told.n_blocks = tsc, &chain[0], n_steps, 0
-        told.place, told.blocks, told.room = 0, &chase[0], chase.shape[0]
+        if told.chain != &chain[0]:     # otherwise it goes on where it was
+            told.chain, told.place = &chain[0], 0
+        told.tsc, told.n_steps, told.n_blocks = tsc, n_steps, 0
+        told.blocks, told.room = &chase[0], chase.shape[0]
         end = copy_raw_ns() + duration_ns
         partner_tell(told, CHASE)
         while copy_raw_ns() < end:
