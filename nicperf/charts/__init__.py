@@ -6,6 +6,7 @@ Importing this package makes Altair draw with the project's theme and renderer.
 from nicperf.charts import render
 from nicperf.charts.ablation import ablation
 from nicperf.charts.ceilings import ceilings
+from nicperf.charts.copies import copies
 from nicperf.charts.costs import bus, costs
 from nicperf.charts.ledger import figures, ledger
 from nicperf.charts.path import path
@@ -20,6 +21,7 @@ __all__ = [
     "ablation",
     "bus",
     "ceilings",
+    "copies",
     "costs",
     "figures",
     "ledger",

@@ -175,7 +175,7 @@ cdef class Walk:
         self.memory = memory
         self.walk.base = &memory[0] + (FIRST_PACKED_BYTES if packed else 0)
         self.walk.ring_bytes, self.walk.size_bytes = ring_bytes, size_bytes
-        self.walk.stride_bytes = size_bytes if packed else -(-size_bytes // COPY_LINE) * COPY_LINE
+        self.walk.stride_bytes = size_bytes if packed else (size_bytes + COPY_LINE - 1) // COPY_LINE * COPY_LINE
         self.walk.position = position
 
     @property
@@ -184,21 +184,29 @@ cdef class Walk:
         return (self.walk.position + COPY_LINE - 1) // COPY_LINE * COPY_LINE
 
 
-def time_copies(Routine routine, Walk to, Walk source, int64_t n_calls, bint tsc, bint prepare, bint touch) -> int:
+cdef int walk_match(Walk to, Walk source) except -1:
+    if to.walk.size_bytes != source.walk.size_bytes:
+        raise ValueError(f"{source.walk.size_bytes} bytes do not make messages of {to.walk.size_bytes}")
+    return 0
+
+
+def time_copies(Routine routine not None, Walk to not None, Walk source not None, int64_t n_calls, bint tsc,
+                bint prepare, bint touch) -> int:
     """Ticks of so many copies in a row.
 
     `prepare` first leaves the whole ring as the routine's mode would, `touch` first reads the next source.
     """
-    cdef int64_t start, i
+    cdef int64_t start
+    walk_match(to, source)
     with nogil:
         if prepare:
             walk_fill(&to.walk, routine.around)
         if touch:
             copy_read(source.walk.base, source.walk.size_bytes)
-        for i in range(WARM_CALLS):
+        for _ in range(WARM_CALLS):
             routine.copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
         start = copy_ticks(tsc)
-        for i in range(n_calls):
+        for _ in range(n_calls):
             routine.copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
         start = copy_ticks(tsc) - start
     return start
@@ -248,22 +256,23 @@ cdef void partner_tell(partner_t* told, int64_t order) noexcept nogil:
         copy_wait(&n_waits)
 
 
-def time_reads(Routine routine, Walk to, Walk source, int64_t n_calls, int64_t n_warm_rounds, bint tsc,
-               Partner partner, int64_t[::1] copy, int64_t[::1] read):
+def time_reads(Routine routine not None, Walk to not None, Walk source not None, int64_t n_calls,
+               int64_t n_warm_rounds, bint tsc, Partner partner, int64_t[::1] copy, int64_t[::1] read):
     """Rounds of copies, then reads of what was copied: by `partner`, or by this thread if that is None.
 
     Ticks of each round's copies and reads go to `copy` and `read`; the warm rounds before leave none.
     """
-    cdef int64_t i, round, start, n_rounds = copy.shape[0]
+    cdef int64_t round, start, n_rounds = copy.shape[0]
     cdef partner_t* told = NULL if partner is None else &partner.told
     cdef walk_t behind
     if read.shape[0] != n_rounds:
         raise ValueError("copy and read differ in length")
+    walk_match(to, source)
     with nogil:
         for round in range(-n_warm_rounds, n_rounds):
             behind = to.walk
             start = copy_ticks(tsc)
-            for i in range(n_calls):
+            for _ in range(n_calls):
                 routine.copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
             start = copy_ticks(tsc) - start
             if round >= 0:
@@ -280,7 +289,7 @@ def time_reads(Routine routine, Walk to, Walk source, int64_t n_calls, int64_t n
                 read[round] = start
 
 
-def time_chase_between(Routine routine, Walk to, Walk source, const int64_t[::1] chain, int64_t n_steps,
+def time_chase_between(Routine routine, Walk to not None, Walk source not None, const int64_t[::1] chain, int64_t n_steps,
                        int64_t n_warm_rounds, bint tsc, int64_t[::1] copy, int64_t[::1] chase):
     """Rounds of one copy (none if `routine` is None) and a chase of so many steps, on this core.
 
@@ -290,6 +299,7 @@ def time_chase_between(Routine routine, Walk to, Walk source, const int64_t[::1]
     cdef copy_routine_t with_copy = NULL if routine is None else routine.copy
     if copy.shape[0] != n_rounds:
         raise ValueError("copy and chase differ in length")
+    walk_match(to, source)
     with nogil:
         for round in range(-n_warm_rounds, n_rounds):
             ticks = 0
@@ -304,8 +314,9 @@ def time_chase_between(Routine routine, Walk to, Walk source, const int64_t[::1]
                 copy[round], chase[round] = ticks, start
 
 
-def time_chase_beside(Routine routine, Walk to, Walk source, int64_t n_calls, const int64_t[::1] chain, int64_t n_steps,
-                      int64_t duration_ns, bint tsc, Partner partner, int64_t[::1] copy, int64_t[::1] chase):
+def time_chase_beside(Routine routine, Walk to not None, Walk source not None, int64_t n_calls,
+                      const int64_t[::1] chain, int64_t n_steps, int64_t duration_ns, bint tsc,
+                      Partner partner not None, int64_t[::1] copy, int64_t[::1] chase):
     """Copies (none if `routine` is None) for so long, while `partner` chases on its core.
 
     Returns
@@ -313,9 +324,10 @@ def time_chase_beside(Routine routine, Walk to, Walk source, int64_t n_calls, co
     tuple of int
         How many entries of `copy` (ticks of `n_calls` copies) and `chase` (ticks of `n_steps` steps) are filled.
     """
-    cdef int64_t start, i, n = 0, n_waits = 0, end
+    cdef int64_t start, n = 0, n_waits = 0, end
     cdef copy_routine_t with_copy = NULL if routine is None else routine.copy
     cdef partner_t* told = &partner.told
+    walk_match(to, source)
     with nogil:
         if told.chain != &chain[0]:     # otherwise it goes on where it was
             told.chain, told.place = &chain[0], 0
@@ -328,7 +340,7 @@ def time_chase_beside(Routine routine, Walk to, Walk source, int64_t n_calls, co
                 copy_wait(&n_waits)
                 continue
             start = copy_ticks(tsc)
-            for i in range(n_calls):
+            for _ in range(n_calls):
                 with_copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
             if n < copy.shape[0]:
                 copy[n] = copy_ticks(tsc) - start

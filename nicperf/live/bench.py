@@ -58,8 +58,8 @@ class Timer:
     ----------
     tsc : bool
         Whether ticks are those of the time-stamp counter; otherwise they are nanoseconds.
-    empty_ticks : int
-        What reading it twice costs.
+    empty_cost : int
+        Ticks that reading it twice costs.
     clock_mhz : float
         Cycles per microsecond.
     core_cycles : float
@@ -67,7 +67,7 @@ class Timer:
     """
 
     tsc: bool
-    empty_ticks: int
+    empty_cost: int
     clock_mhz: float
     core_cycles: float
 
@@ -87,7 +87,7 @@ class Timer:
 
     def cycles(self, ticks: float, n_calls: int) -> float:
         """Cycles of one of so many calls that took these ticks together."""
-        own = max(ticks - self.empty_ticks, 0)
+        own = max(ticks - self.empty_cost, 0)
         return (own if self.tsc else own * self.clock_mhz / 1000) / n_calls
 
     def description(self) -> dict[str, Any]:
@@ -182,11 +182,14 @@ class Bench:
 
     def with_chase(self, partner: _copy.Partner | None) -> list[Measure]:
         """Copies beside an application that follows pointers, on the same core and on another."""
-        size, groups = self._nearest(READ_SIZES_BYTES[-1]), []
+        size = self._nearest(READ_SIZES_BYTES[-1])
+        groups: list[Measure] = []
         if size <= self.rings.get("L2", 0):
             groups.append(partial(self._chases_between, size, _chain(self.working_sets["same_core"])))
         if partner is not None and size <= self.rings.get("DRAM", 0):
-            groups.append(partial(self._chases_beside, partner, size, _chain(self.working_sets["other_core"])))
+            groups.append(
+                partial(self._chases_beside, partner, size, _chain(self.working_sets["other_core"]))
+            )
         return groups
 
     def cells(self) -> DataFrame:
@@ -359,7 +362,7 @@ def _working_sets(caches: Mapping[str, int]) -> dict[str, int]:
     """Working sets that fit into a cache by themselves, but not beside the ring: L2 here, the last level there."""
     levels = [*caches.values()]
     return {
-        "same_core": _lines(3 * levels[min(1, len(levels) - 1)] // 4),
+        "same_core": _lines(3 * levels[1] // 4),
         "other_core": _lines(min(3 * levels[-1] // 4, CHASE_MOST_BYTES)),
     }
 

@@ -51,7 +51,7 @@ from nicperf.live.bench import Bench, Measure, Timer, second_thread
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-QUICK_BUDGET_S, BUDGET_S = 6.0, 45.0
+QUICK_BUDGET_S, BUDGET_S = 7.0, 50.0
 QUICK_SIZES_BYTES = (64, 256, 1400, 4096, 16384, 65536)
 SIZES_BYTES = (64, 128, 256, 512, 1024, 1400, 2048, 4096, 8192, 14000, 16384, 32768, 65536)
 FOOTPRINTS = ("L1", "L2", "LLC", "DRAM")
@@ -93,6 +93,23 @@ class CopyResult:
     crossovers: DataFrame
     machine: dict[str, Any]
     notes: tuple[str, ...]
+
+    def side_by_side(self, value: str = "p10_ns") -> DataFrame:
+        """One column for each routine, `none` where nothing was copied beside the pointer chase.
+
+        Parameters
+        ----------
+        value : str
+            The column of `cells` to set side by side.
+
+        Returns
+        -------
+        pandas.DataFrame
+            `scenario`, `work`, `placement`, `source`, `footprint`, `size_bytes`, and a column for each routine.
+        """
+        rows = ["scenario", "work", "placement", "source", "footprint", "size_bytes"]
+        wide = self.cells.pivot_table(index=rows, columns="routine", values=value, sort=False)
+        return wide.reset_index().rename_axis(columns=None)
 
     def memory_parameters(self, footprint: str = "L2") -> dict[str, float]:
         """Parameters of the model's memory as they are on this machine: ``exp.simulate(..., **parameters)``.
@@ -143,7 +160,9 @@ class CopyResult:
         packed = self._line("nocache", footprint, "hot", "packed")
         measured = [name for name in FOOTPRINTS if name in set(self.fits["footprint"])]
         by_level = {
-            f"memory.copy_cached_{name.lower()}_cycles_per_byte": self._line("cached", name, "hot").b_cycles_per_byte
+            f"memory.copy_cached_{name.lower()}_cycles_per_byte": self._line(
+                "cached", name, "hot"
+            ).b_cycles_per_byte
             for name in measured
         }
         return {
@@ -184,9 +203,9 @@ def run_copy(
     Parameters
     ----------
     quick : bool
-        Fewer message sizes and 6 s instead of 45 s.
+        Fewer message sizes and 7 s instead of 50 s.
     budget_s : float, optional
-        Wall-clock time to use up. Everything is measured at least twice, however short it is.
+        Wall-clock time to use up, preparation included. Everything is measured at least twice, however short it is.
     sizes_bytes : sequence of int, optional
         Message sizes; a size that does not fit into a ring is left out there.
     footprints_bytes : mapping, optional
@@ -214,18 +233,25 @@ def run_copy(
     sizes = _sizes(sizes_bytes or (QUICK_SIZES_BYTES if quick else SIZES_BYTES))
     budget = (QUICK_BUDGET_S if quick else BUDGET_S) if budget_s is None else budget_s
     if not budget > 0:
-        raise NicperfError("no time to measure in", field="budget_s", value=budget, cure="give it some seconds")
+        raise NicperfError(
+            "no time to measure in", field="budget_s", value=budget, cure="give it some seconds"
+        )
 
     allowed = machine.allowed()
     # The first processor tends to be the one that takes interrupts.
     cpu = max(allowed, default=0)
     partner_cpu = machine.another(cpu)
-    caches = machine.caches(cpu)
-    notes = [] if caches else ["the system does not tell its caches: those of a common server are assumed"]
-    caches = caches or machine.DEFAULT_CACHES
+    caches, notes = machine.caches(cpu), []
+    if len(caches) < 2:
+        caches = machine.DEFAULT_CACHES
+        notes.append("the system does not tell its caches: those of a common server are assumed")
     rings = _named_rings(footprints_bytes) if footprints_bytes else _rings(caches, notes)
     if partner_cpu is None:
         notes.append("only one core may be used: no reader and no pointer chase on another core")
+
+    # Within the budget: where nothing is compiled yet, these take seconds.
+    import pandas  # noqa: F401
+    import scipy.optimize  # noqa: F401
 
     with (
         machine.pinned(cpu if allowed else None),
@@ -243,9 +269,10 @@ def run_copy(
 
         until = time.monotonic()
         left = max(start + budget - until, 0)
-        for share, groups in zip(SHARES, (bench.alone, bench.with_reader, bench.with_chase), strict=True):
+        phases = ((bench.alone, None), (bench.with_reader, partner_cpu), (bench.with_chase, partner_cpu))
+        for share, (groups, beside) in zip(SHARES, phases, strict=True):
             until += share * left
-            with second_thread(None if groups == bench.alone else partner_cpu) as partner:
+            with second_thread(beside) as partner:
                 _repeat(groups(partner), until, tell)
 
     cells = bench.cells()
@@ -276,7 +303,10 @@ def _routines(instructions: Collection[str] | None) -> list[_copy.Routine]:
     for name in allowed:
         if name not in _copy.INSTRUCTIONS:
             raise NicperfError(
-                "unknown instruction set", field="instructions", value=name, cure=closest(name, _copy.INSTRUCTIONS)
+                "unknown instruction set",
+                field="instructions",
+                value=name,
+                cure=closest(name, _copy.INSTRUCTIONS),
             )
     found = _copy.routines(allowed)
     if not {"cached", "nocache"} <= {routine.mode for routine in found}:
@@ -319,14 +349,11 @@ def _rings(caches: Mapping[str, int], notes: list[str]) -> dict[str, int]:
     Half a level leaves room for the source; the last level is shared with others, so that little of a large one
     can be counted on.
     """
-    first, *others = caches.values()
-    rings = {"L1": first // 2}
+    first, second, *others = caches.values()
+    rings = {"L1": first // 2, "L2": second // 2}
     if others:
-        rings["L2"] = others[0] // 2
-    if len(others) > 1:
-        rings["LLC"] = min(others[-1] // 2, 8 * others[0])
-    last = [first, *others][-1]
-    wanted = max(2 * last, 64 << 20)
+        rings["LLC"] = min(others[-1] // 2, 8 * second)
+    wanted = max(2 * [second, *others][-1], 64 << 20)
     rings["DRAM"] = min(wanted, machine.available_bytes() // 4)
     if rings["DRAM"] < wanted:
         notes.append(
@@ -362,7 +389,9 @@ def _crossovers(cells: DataFrame) -> DataFrame:
         costs = group.pivot(index="size_bytes", columns="routine", values="p10_cycles")
         for cached, nocache in PAIRS:
             if {cached, nocache} <= set(costs):
-                at = fit.crossover_bytes(costs.index.tolist(), costs[cached].tolist(), costs[nocache].tolist())
+                at = fit.crossover_bytes(
+                    costs.index.tolist(), costs[cached].tolist(), costs[nocache].tolist()
+                )
                 pays = "never" if at == math.inf else "always" if at == costs.index[0] else "from here on"
                 rows.append(
                     {

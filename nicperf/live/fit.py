@@ -129,4 +129,3 @@ def crossover_bytes(sizes_bytes: Sequence[float], cached: Sequence[float], nocac
             low, high = math.log2(sizes_bytes[index - 1]), math.log2(sizes_bytes[index])
             return float(2 ** (low + (high - low) * before / (before - after)))
     return float(sizes_bytes[0])
-

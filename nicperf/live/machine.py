@@ -53,10 +53,12 @@ def caches(cpu: int, root: Path = CPUS) -> dict[str, int]:
     return dict(sorted(sizes.items()))
 
 
-def available_bytes() -> int:
-    """Memory that can be taken without swapping."""
+def available_bytes(group: Path = Path("/sys/fs/cgroup")) -> int:
+    """Memory that can be taken without swapping, or without being stopped by the limit of a container."""
     found = re.search(r"MemAvailable:\s*(\d+) kB", _text(Path("/proc/meminfo")) or "")
-    return int(found[1]) << 10 if found else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    free = int(found[1]) << 10 if found else os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    limit, used = _text(group / "memory.max") or "max", _text(group / "memory.current")
+    return free if limit == "max" or used is None else min(free, max(int(limit) - int(used), 0))
 
 
 def nominal_mhz() -> float | None:
