@@ -132,23 +132,31 @@ static int copy_features(void)
     return features;
 }
 
+/* Of each kind the widest first. */
+static const struct {
+    int kind, needs, width;
+    copy_routine_t copy;
+} COPY_ROUTINES[] = {
+    {COPY_REP_MOVSB, COPY_ERMS, 1, copy_rep_movsb},
+    {COPY_VECTOR, COPY_SSE2 | COPY_AVX512F, 64, copy_vector_64},
+    {COPY_VECTOR, COPY_SSE2 | COPY_AVX2, 32, copy_vector_32},
+    {COPY_VECTOR, COPY_SSE2, 16, copy_vector_16},
+    {COPY_MOVNTI, COPY_SSE2, 8, copy_movnti},
+    {COPY_STREAM, COPY_SSE2 | COPY_AVX512F, 64, copy_stream_64},
+    {COPY_STREAM, COPY_SSE2 | COPY_AVX2, 32, copy_stream_32},
+    {COPY_STREAM, COPY_SSE2, 16, copy_stream_16},
+};
+
 /* The routine of a kind that these instruction sets allow, and the bytes of one store; NULL where there is none. */
 static copy_routine_t copy_routine(int kind, int features, int *width)
 {
-    *width = features & COPY_AVX512F ? 64 : features & COPY_AVX2 ? 32 : 16;
-    if (kind == COPY_REP_MOVSB) {
-        *width = 1;
-        return features & COPY_ERMS ? copy_rep_movsb : NULL;
-    }
-    if (!(features & COPY_SSE2))
-        return NULL;
-    if (kind == COPY_MOVNTI) {
-        *width = 8;
-        return copy_movnti;
-    }
-    if (kind == COPY_VECTOR)
-        return *width == 64 ? copy_vector_64 : *width == 32 ? copy_vector_32 : copy_vector_16;
-    return *width == 64 ? copy_stream_64 : *width == 32 ? copy_stream_32 : copy_stream_16;
+    for (size_t i = 0; i < sizeof COPY_ROUTINES / sizeof *COPY_ROUTINES; i++)
+        if (COPY_ROUTINES[i].kind == kind && !(COPY_ROUTINES[i].needs & ~features)) {
+            *width = COPY_ROUTINES[i].width;
+            return COPY_ROUTINES[i].copy;
+        }
+    *width = 0;
+    return NULL;
 }
 
 /* Whether the time-stamp counter runs at one rate, whatever the core does. */

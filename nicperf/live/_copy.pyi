@@ -44,7 +44,7 @@ def time_reads(
     to: Walk,
     source: Walk,
     n_calls: int,
-    n_warm_rounds: int,
+    n_warm_calls: int,
     tsc: bool,
     partner: Partner | None,
     copy: NDArray[Any],

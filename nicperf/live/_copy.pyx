@@ -190,26 +190,30 @@ cdef int walk_match(Walk to, Walk source) except -1:
     return 0
 
 
+cdef int64_t walk_copies(Routine routine, Walk to, Walk source, int64_t n_calls, int tsc) noexcept nogil:
+    """Ticks of so many copies."""
+    cdef int64_t start = copy_ticks(tsc)
+    for _ in range(n_calls):
+        routine.copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
+    return copy_ticks(tsc) - start
+
+
 def time_copies(Routine routine not None, Walk to not None, Walk source not None, int64_t n_calls, bint tsc,
                 bint prepare, bint touch) -> int:
     """Ticks of so many copies in a row.
 
     `prepare` first leaves the whole ring as the routine's mode would, `touch` first reads the next source.
     """
-    cdef int64_t start
+    cdef int64_t ticks
     walk_match(to, source)
     with nogil:
         if prepare:
             walk_fill(&to.walk, routine.around)
         if touch:
             copy_read(source.walk.base, source.walk.size_bytes)
-        for _ in range(WARM_CALLS):
-            routine.copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
-        start = copy_ticks(tsc)
-        for _ in range(n_calls):
-            routine.copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
-        start = copy_ticks(tsc) - start
-    return start
+        walk_copies(routine, to, source, WARM_CALLS, tsc)
+        ticks = walk_copies(routine, to, source, n_calls, tsc)
+    return ticks
 
 
 cdef class Partner:
@@ -256,37 +260,38 @@ cdef void partner_tell(partner_t* told, int64_t order) noexcept nogil:
         copy_wait(&n_waits)
 
 
-def time_reads(Routine routine not None, Walk to not None, Walk source not None, int64_t n_calls,
-               int64_t n_warm_rounds, bint tsc, Partner partner, int64_t[::1] copy, int64_t[::1] read):
+cdef int64_t partner_reads(partner_t* told, walk_t behind, int64_t n_calls, int tsc) noexcept nogil:
+    """Ticks of so many reads, by the partner, or by this thread if there is none."""
+    cdef int64_t start
+    if told is NULL:
+        start = copy_ticks(tsc)
+        walk_read(&behind, n_calls)
+        return copy_ticks(tsc) - start
+    told.walk, told.n_calls, told.tsc = behind, n_calls, tsc
+    partner_tell(told, READ)
+    return told.ticks
+
+
+def time_reads(Routine routine not None, Walk to not None, Walk source not None, int64_t n_calls, int64_t n_warm_calls,
+               bint tsc, Partner partner, int64_t[::1] copy, int64_t[::1] read):
     """Rounds of copies, then reads of what was copied: by `partner`, or by this thread if that is None.
 
-    Ticks of each round's copies and reads go to `copy` and `read`; the warm rounds before leave none.
+    Ticks of each round's copies and reads go to `copy` and `read`; the warm calls before leave none.
     """
-    cdef int64_t round, start, n_rounds = copy.shape[0]
+    cdef int64_t round, n_rounds = copy.shape[0]
     cdef partner_t* told = NULL if partner is None else &partner.told
     cdef walk_t behind
     if read.shape[0] != n_rounds:
         raise ValueError("copy and read differ in length")
     walk_match(to, source)
     with nogil:
-        for round in range(-n_warm_rounds, n_rounds):
+        behind = to.walk
+        walk_copies(routine, to, source, n_warm_calls, tsc)
+        partner_reads(told, behind, n_warm_calls, tsc)
+        for round in range(n_rounds):
             behind = to.walk
-            start = copy_ticks(tsc)
-            for _ in range(n_calls):
-                routine.copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
-            start = copy_ticks(tsc) - start
-            if round >= 0:
-                copy[round] = start
-            if told is NULL:
-                start = copy_ticks(tsc)
-                walk_read(&behind, n_calls)
-                start = copy_ticks(tsc) - start
-            else:
-                told.walk, told.n_calls, told.tsc = behind, n_calls, tsc
-                partner_tell(told, READ)
-                start = told.ticks
-            if round >= 0:
-                read[round] = start
+            copy[round] = walk_copies(routine, to, source, n_calls, tsc)
+            read[round] = partner_reads(told, behind, n_calls, tsc)
 
 
 def time_chase_between(Routine routine, Walk to not None, Walk source not None, const int64_t[::1] chain, int64_t n_steps,
@@ -296,17 +301,13 @@ def time_chase_between(Routine routine, Walk to not None, Walk source not None, 
     `chain` is a closed chain of its own indices. Ticks go to `copy` and `chase` as in `time_reads`.
     """
     cdef int64_t round, start, ticks, place = 0, n_rounds = chase.shape[0]
-    cdef copy_routine_t with_copy = NULL if routine is None else routine.copy
+    cdef bint with_copy = routine is not None
     if copy.shape[0] != n_rounds:
         raise ValueError("copy and chase differ in length")
     walk_match(to, source)
     with nogil:
         for round in range(-n_warm_rounds, n_rounds):
-            ticks = 0
-            if with_copy != NULL:
-                start = copy_ticks(tsc)
-                with_copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
-                ticks = copy_ticks(tsc) - start
+            ticks = walk_copies(routine, to, source, 1, tsc) if with_copy else 0
             start = copy_ticks(tsc)
             place = copy_chase(&chain[0], place, n_steps)
             start = copy_ticks(tsc) - start
@@ -324,8 +325,8 @@ def time_chase_beside(Routine routine, Walk to not None, Walk source not None, i
     tuple of int
         How many entries of `copy` (ticks of `n_calls` copies) and `chase` (ticks of `n_steps` steps) are filled.
     """
-    cdef int64_t start, n = 0, n_waits = 0, end
-    cdef copy_routine_t with_copy = NULL if routine is None else routine.copy
+    cdef int64_t ticks, n = 0, n_waits = 0, end
+    cdef bint with_copy = routine is not None
     cdef partner_t* told = &partner.told
     walk_match(to, source)
     with nogil:
@@ -336,14 +337,12 @@ def time_chase_beside(Routine routine, Walk to not None, Walk source not None, i
         end = copy_raw_ns() + duration_ns
         partner_tell(told, CHASE)
         while copy_raw_ns() < end:
-            if with_copy == NULL:
+            if not with_copy:
                 copy_wait(&n_waits)
                 continue
-            start = copy_ticks(tsc)
-            for _ in range(n_calls):
-                with_copy(walk_next(&to.walk), walk_next(&source.walk), to.walk.size_bytes)
+            ticks = walk_copies(routine, to, source, n_calls, tsc)
             if n < copy.shape[0]:
-                copy[n] = copy_ticks(tsc) - start
+                copy[n] = ticks
                 n += 1
         partner_tell(told, STOP)
     return n, told.n_blocks

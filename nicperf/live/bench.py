@@ -157,7 +157,7 @@ class Bench:
         self.working_sets = _working_sets(caches)
         self.samples: dict[Cell, list[float]] = defaultdict(list)
 
-    def alone(self, partner: _copy.Partner | None) -> list[Measure]:
+    def alone(self) -> list[Measure]:
         """Copies and nothing else."""
         groups = [
             (placement, "hot", footprint, size)
@@ -226,7 +226,7 @@ class Bench:
     def _reads(self, partner: _copy.Partner | None, footprint: str, size: int) -> None:
         n_calls = max(min(CHUNK_BYTES, self.rings[footprint] // 2) // size, 1)
         # Once around the ring: then every line has been copied to and read as the timed ones will be.
-        n_warm = 2 if footprint == "DRAM" else -(-self.rings[footprint] // (n_calls * size))
+        n_warm = n_calls if footprint == "DRAM" else -(-self.rings[footprint] // size)
         scenario = "reader_same_core" if partner is None else "reader_other_core"
         for routine in _turns(self.routines):
             to, copied, read = self._ring(footprint, size), _ticks(READ_ROUNDS), _ticks(READ_ROUNDS)
