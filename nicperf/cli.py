@@ -121,8 +121,17 @@ SHOWN = {
         "interrupts_per_s_local",
         "interrupts_per_s_remote",
     ],
+    "fits": ["routine", "placement", "source", "footprint", "a_cycles", "b_cycles_per_byte", "worst_percent"],
+    "crossovers": ["footprint", "placement", "cached", "nocache", "crossover_bytes", "nocache_pays"],
     "ledger": ["id", "role", "published", "predicted", "unit", "error_percent", "verdict"],
 }
+
+
+def words(value: Any) -> Any:
+    """A mapping or sequence in one cell of a table."""
+    if isinstance(value, Mapping):
+        value = [f"{key} {item}" for key, item in value.items()]
+    return ", ".join(value) if isinstance(value, (list, tuple)) else value
 
 
 def of_each_model(slug: str | None, answer: Callable[[Any], DataFrame]) -> DataFrame:
@@ -323,6 +332,42 @@ def calibrate(slug: str, write: bool, layout: str) -> None:
 def ablation(slug: str, layout: str) -> None:
     """Each patch alone, and all in order."""
     print_frame(nic.experiment(slug).ablation(progress=sys.stderr.isatty()), layout)
+
+
+@main.group(cls=Commands)
+def live() -> None:
+    """Measure on this machine."""
+
+
+@live.command("copy")
+@click.option("--quick", is_flag=True, help="Fewer message sizes, in less than 10 s instead of 60 s.")
+@format_option
+def live_copy(quick: bool, layout: str) -> None:
+    """Cached against non-temporal copies; csv has the cells, json everything."""
+    from tabulate import tabulate
+
+    from nicperf.live import run_copy
+
+    result = run_copy(quick, progress=sys.stderr.isatty())
+    if layout == "csv":
+        print_frame(result.cells, layout)
+        return
+    parameters = {
+        "memory_parameters": result.memory_parameters(),
+        "parameters_to_come": result.parameters_to_come(),
+    }
+    if layout == "json":
+        names = ["machine", "notes", "cells", "fits", "crossovers"]
+        print_json({**{name: getattr(result, name) for name in names}, **parameters})
+        return
+    for name, part in {"machine": result.machine, **parameters}.items():
+        lines = [(key, words(value)) for key, value in part.items()]
+        click.echo(f"{name}\n{tabulate(lines, tablefmt='plain', missingval='-')}\n")
+    click.echo(f"ns of a call (chase: of an access), 10th percentile\n{as_table(result.side_by_side())}\n")
+    for name in ("fits", "crossovers"):
+        click.echo(f"{name}\n{as_table(getattr(result, name), SHOWN[name])}\n")
+    for note in result.notes:
+        click.echo(f"note: {note}")
 
 
 @main.command()

@@ -73,6 +73,10 @@ class RoleError(NicperfError):
     """A held-out or context figure handed to code that fits."""
 
 
+class MachineError(NicperfError):
+    """A live measurement that the reader's machine cannot take."""
+
+
 class UnitError(NicperfError):
     """An unknown unit, or two units that measure different things."""
 

@@ -7,6 +7,7 @@ from nicperf.charts import render
 from nicperf.charts.ablation import ablation
 from nicperf.charts.alternatives import alternatives
 from nicperf.charts.ceilings import ceilings
+from nicperf.charts.copies import copies
 from nicperf.charts.costs import bus, costs
 from nicperf.charts.ledger import figures, ledger
 from nicperf.charts.path import path
@@ -22,6 +23,7 @@ __all__ = [
     "alternatives",
     "bus",
     "ceilings",
+    "copies",
     "costs",
     "figures",
     "ledger",

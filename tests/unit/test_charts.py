@@ -206,6 +206,38 @@ def map_frame():
     )
 
 
+def copies_frame():
+    return pd.DataFrame(
+        [
+            {
+                "scenario": "alone",
+                "source": "hot",
+                "placement": "aligned",
+                "footprint": footprint,
+                "footprint_bytes": ring,
+                "mode": mode,
+                "routine": routine,
+                "size_bytes": size,
+                "p10_ns_per_byte": a / size + b,
+                "median_ns_per_byte": 1.1 * (a / size + b),
+            }
+            for footprint, ring in (("L2", 1 << 20), ("DRAM", 600 << 20))
+            for mode, routine, a, b in (
+                ("cached", "vector", 3.0, 0.02 if footprint == "L2" else 0.1),
+                ("nocache", "stream", 200.0, 0.05),
+            )
+            for size in (64, 1400, 65536)
+        ]
+    )
+
+
+def crossovers_frame():
+    return pd.DataFrame(
+        [["aligned", "DRAM", 600 << 20, "vector", "stream", 4000.0, "from here on"]],
+        columns="placement footprint footprint_bytes cached nocache crossover_bytes nocache_pays".split(),
+    )
+
+
 DRAWN = {
     "ledger": lambda: charts.ledger(ledger_frame()),
     "figures": lambda: charts.figures(ledger_frame()),
@@ -220,6 +252,7 @@ DRAWN = {
     ),
     "ceilings": lambda: charts.ceilings(ceilings_frame()),
     "ablation": lambda: charts.ablation(ablation_frame()),
+    "copies": lambda: charts.copies(copies_frame(), crossovers_frame()),
     "sensitivity": lambda: charts.sensitivity(sensitivity_frame()),
     "sweep": lambda: charts.sweep(
         sweep_frame(), "nic.dma_burst_dwords", bound="workload", published=published_frame()
@@ -321,6 +354,7 @@ CARRY = {
     "timeline": (charts.timeline, timeline_frame, "t_s", "throughput_mbit_s"),
     "ceilings": (charts.ceilings, ceilings_frame, "resource", "ceiling"),
     "ablation": (charts.ablation, ablation_frame, "patch", "change_low"),
+    "copies": (charts.copies, copies_frame, "placement", "p10_ns_per_byte"),
     "sensitivity": (charts.sensitivity, sensitivity_frame, "parameter", "elasticity"),
     "sweep": (
         lambda f: charts.sweep(f, "nic.dma_burst_dwords"),
