@@ -77,16 +77,23 @@ def line(sizes_bytes: Sequence[float], cycles: Sequence[float]) -> Line:
     scale = np.array([cost.min(), cost.max() / size.max()])
     model = np.column_stack([np.ones_like(size), size]) * scale
 
+    def misses(x: np.ndarray) -> np.ndarray:
+        return (model @ x - cost) / cost
+
+    def slopes(_x: np.ndarray) -> np.ndarray:
+        return model / cost[:, None]
+
     found = least_squares(
-        lambda x: (model @ x - cost) / cost,
+        misses,
         [0.5, 0.5],
-        jac=lambda x: model / cost[:, None],
+        jac=slopes,
         bounds=(0, np.inf),
         loss="soft_l1",
         f_scale=SCALE,
     )
     freedom = len(size) - 2
-    covariance = np.linalg.inv(found.jac.T @ found.jac) * 2 * found.cost / freedom
+    jacobian = np.asarray(found.jac)
+    covariance = np.linalg.inv(jacobian.T @ jacobian) * 2 * found.cost / freedom
     half = stdtrit(freedom, (1 + CONFIDENCE) / 2) * np.sqrt(np.diag(covariance)) * scale
     a, b = found.x * scale
     drawn = model @ found.x
