@@ -80,7 +80,7 @@ def test_a_slow_pc_asks_for_silence() -> None:
     """With PAUSE it gets what it can take and loses nothing before its rings; without, the FIFO overflows."""
     slow = {"remote.cpu.frequency_mhz": 1000.0, "remote.pc.rx_reap_cycles": 3000.0}
     local, remote = watch("to_pc", slow, 0.02)[-1]
-    assert local["pauses"] == remote["pauses"] > 5
+    assert local["paused"] == remote["pauses"] > 5
     assert remote["rx_fifo_drops"] == 0
     assert local["tx_frames"] < 0.6 * 0.02 * 1_488_095
     local, remote = watch("to_pc", {**slow, "remote.pc.pause": False}, 0.02)[-1]
@@ -98,7 +98,7 @@ def test_time_lost_is_not_made_up_for() -> None:
     }
     run = watch("to_pc", slow, 0.01, slices=1000)
     sent = [at[0]["tx_frames"] for at in run]
-    assert run[-1][0]["pauses"] > 5 < run[-1][0]["late"]
+    assert run[-1][0]["paused"] > 5 < run[-1][0]["late"]
     assert max(after - before for before, after in pairwise(sent)) <= 8
 
 
