@@ -8,7 +8,7 @@ from typing import Any
 
 # Loaded on first use: a notebook needs no exporter, and building a report starts before any chart is drawn.
 _HOME = {
-    "alternatives": "alternatives",
+    "alternatives": "explanations",
     "answer": "prose",
     "build": "site",
     "bus": "paths",
@@ -20,7 +20,7 @@ _HOME = {
     "cycles": "limits",
     "figures": "views",
     "grid": "sweeps",
-    "interval": "prose",
+    "interval": "intervals",
     "ledger": "views",
     "parameters": "views",
     "path": "paths",

@@ -67,7 +67,9 @@ def ring(
         params = exp.scenario(configuration, next(iter(exp.workloads)))["params"]
         tso = params["driver.segmentation"] == "tso"
         done = segment(memory, MSS_BYTES, dialect="tso" if tso else "gso", checksums="none")
-        rows = pd.DataFrame(done.descriptors.tolist(), columns=["fragment", "offset", "length_bytes", "flags"])
+        rows = pd.DataFrame(
+            done.descriptors.tolist(), columns=["fragment", "offset", "length_bytes", "flags"]
+        )
         header = rows["fragment"] < 0
         head = "header, in header memory" if tso else "header, mapped"
         last = (rows["flags"] & int(Descriptor.LAST)) > 0

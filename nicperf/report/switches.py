@@ -55,9 +55,7 @@ def switched(exp: Experiment, workload: str, off_s: float, on_s: float, title: s
     step_ms = 1000 * asked["duration_s"] / SLICES
     for counter, name in COUNTED.items():
         frame[name] = np.diff(rows[:, system.counters[0].index(counter)]) / step_ms
-    return charts.timeline(
-        frame, ["throughput_mbit_s", "cpu_percent_local", *COUNTED.values()], title=title
-    )
+    return charts.timeline(frame, ["throughput_mbit_s", "cpu_percent_local", *COUNTED.values()], title=title)
 
 
 def stall(

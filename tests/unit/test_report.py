@@ -15,8 +15,9 @@ from nicperf import published
 from nicperf.charts.render import MIME, stable
 from nicperf.charts.theme import INK
 from nicperf.errors import DataError
+from nicperf.report import execute as runs
 from nicperf.report import (
-    alternatives,
+    explanations,
     limits,
     origin,
     paths,
@@ -27,7 +28,6 @@ from nicperf.report import (
     sweeps,
     views,
 )
-from nicperf.report import execute as runs
 from nicperf.report.__main__ import main
 from nicperf.report.exporter import ReportExporter, vega
 from nicperf.report.figure import figure_html
@@ -590,7 +590,7 @@ def test_a_recycling_pool_allocates_once_and_a_releasing_one_for_ever(fec):
 def test_explanations_are_solved_for_their_figures_and_held_out_rows_decide(fec):
     pinned, traded = "release.drop_skb.remote.packets_per_s", "original.iperf.local.throughput_mbit_s"
     at, cost = "driver.turnover_at", "driver.turnover_cycles"
-    found = alternatives.alternatives(
+    found = explanations.alternatives(
         fec,
         {"unmap": ({at: "mapping"}, cost), "pool": ({at: "release"}, cost), "none": ({at: "never"}, None)},
         pinned,
@@ -613,7 +613,7 @@ def test_a_figure_that_no_explanation_meets_speaks_for_none():
     group = pd.DataFrame(
         {"explanation": ["a", "b"], "error_percent": [20.0, -16.0], "verdict": ["not reproduced"] * 2}
     )
-    assert alternatives._decision(group) == "**speaks for none** of a (+20 %), b (-16 %); nearest is b"
+    assert explanations._decision(group) == "**speaks for none** of a (+20 %), b (-16 %); nearest is b"
 
 
 def test_provenance_changes_with_the_data_and_with_nothing_else(tmp_path, monkeypatch):
