@@ -8,7 +8,7 @@ import pandas as pd
 from nicperf.charts.frame import require
 from nicperf.charts.theme import BLUE, INK, ORANGE, PALETTE, TOOLTIP, VERMILLION, WIDTH
 
-COLOURS = {"payload": BLUE, "header, mapped": VERMILLION, "header, in header memory": ORANGE}
+COLOURS = {"payload": BLUE, "mapped header": VERMILLION, "header memory": ORANGE}
 SLOT_HEIGHT = 24
 GAP = 0.15
 
@@ -35,13 +35,13 @@ def ring(frame: pd.DataFrame, *, title: str = "What stands on the ring?") -> alt
         A column is missing or holds no numbers.
     """
     data = require(frame, "ring", ["way", "kind", "last_of_call"], ["slot", "segment", "length_bytes"])
-    data["end"] = data["slot"] + 1 - GAP
     kinds = list(dict.fromkeys(data["kind"]))
     others = [colour for colour in PALETTE if colour not in COLOURS.values()]
     shades = [COLOURS.get(kind) or others.pop(0) for kind in kinds]
     colour = alt.Color("kind:N", title=None, scale=alt.Scale(domain=kinds, range=shades))
     x = alt.X("slot:Q", title="slot of the ring", scale=alt.Scale(nice=False, zero=True))
-    bars = alt.Chart().mark_rect(tooltip=TOOLTIP).encode(x=x, x2="end:Q", color=colour)
+    bars = alt.Chart().transform_calculate(end=f"datum.slot + {1 - GAP}")
+    bars = bars.mark_rect(tooltip=TOOLTIP).encode(x=x, x2="end:Q", color=colour)
     calls = (
         alt.Chart()
         .transform_filter("datum.last_of_call")

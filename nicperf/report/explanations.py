@@ -52,12 +52,12 @@ class Alternatives:
         known = self.values[self.values["cost"] <= self.values["cost"].min() + self.delta]
         return list(known["explanation"])
 
-    def table(self) -> Table:
+    def table(self, caption: str = "Explanations of the unexplained cost, each refitted") -> Table:
         """Fitted values, and how well each explanation fits."""
         frame = self.values.assign(**{"fits equally well": self.values["explanation"].isin(self.equal)})
         frame = frame.dropna(axis="columns", how="all")  # explanations that all have no cost of their own
         titles = {"cost": "squared misses / tolerance"}
-        return Table(frame, "Explanations of the unexplained cost, each refitted", titles)
+        return Table(frame, caption, titles)
 
     def chart(self, title: str) -> alt.VConcatChart:
         """Errors of every figure under each explanation."""

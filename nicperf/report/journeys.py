@@ -71,7 +71,7 @@ def ring(
             done.descriptors.tolist(), columns=["fragment", "offset", "length_bytes", "flags"]
         )
         header = rows["fragment"] < 0
-        head = "header, in header memory" if tso else "header, mapped"
+        head = "header memory" if tso else "mapped header"
         last = (rows["flags"] & int(Descriptor.LAST)) > 0
         frames.append(
             pd.DataFrame(
@@ -150,7 +150,7 @@ def segments(title: str, payload_bytes: int = 4 * MSS_BYTES - 500, flags: str = 
             {
                 "segment": number,
                 "frame bytes": len(gso),
-                "IP id": identification,
+                "IP id": str(identification),
                 "sequence": f"{sequence:,}",
                 "flags, kernel's GSO": _flags(gso),
                 "flags, driver's TSO": _flags(tso),

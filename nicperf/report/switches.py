@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nicperf.experiments import Experiment
 
 SLICES = 50
-COUNTED = {"doorbells": "doorbells_per_ms", "header_copies": "header_copies_per_ms"}
+COUNTED = {"header_copies": "header_copies_per_ms"}
 # Each datagram is an sk_buff with one page's share, as ping's of the driver's later fix.
 DATAGRAM = {"workload.message_bytes": 56, "local.socket.tx_truesize_bytes": 768}
 RATE = "frames_per_s"
