@@ -11,6 +11,7 @@ from nicperf.charts.copies import copies
 from nicperf.charts.costs import bus, costs
 from nicperf.charts.ledger import figures, ledger
 from nicperf.charts.path import path
+from nicperf.charts.ring import ring
 from nicperf.charts.sensitivity import sensitivity
 from nicperf.charts.sweep import sweep
 from nicperf.charts.sweep2d import sweep2d
@@ -28,6 +29,7 @@ __all__ = [
     "figures",
     "ledger",
     "path",
+    "ring",
     "sensitivity",
     "sweep",
     "sweep2d",

@@ -26,6 +26,7 @@ UNITS = {
 }
 SIDES = {"local": "sender", "remote": "receiver"}
 WORDS = {
+    "bql": "BQL",
     "cpu": "CPU",
     "dma": "DMA",
     "tx": "TX",
@@ -37,6 +38,7 @@ WORDS = {
     "gro": "GRO",
     "ip": "IP",
     "mmio": "MMIO",
+    "mtu": "MTU",
     "pp": "page pool",
     "skb": "sk_buff",
     "tcp": "TCP",

@@ -10,6 +10,7 @@ from nicperf.analytic.bus import ParallelBus, burst_mbyte_s
 from nicperf.analytic.ceilings import tcp_goodput_mbit_s, udp_fragments, udp_goodput_mbit_s
 from nicperf.charts.labels import SIDES
 from nicperf.report.sweeps import setting
+from nicperf.report.table import Table
 from nicperf.simulation import parameters
 from nicperf.tables.ethernet import HEADER_BYTES, MTU_BYTES
 
@@ -62,6 +63,40 @@ def ceilings(exp: Experiment) -> pd.DataFrame:
             head = {"configuration": configuration, "workload": workload, "published": rate}
             rows += [{**head, "resource": name, "ceiling": ceiling} for name, ceiling in found.items()]
     return pd.DataFrame(rows)
+
+
+def cycles(exp: Experiment) -> Table:
+    """CPU cycles that a full segment may take, if each published CPU load was seen at the rate of the wire.
+
+    Parameters
+    ----------
+    exp : Experiment
+        Only its published figures and unfitted settings are used.
+
+    Returns
+    -------
+    Table
+        A slower run leaves more for each segment.
+    """
+    per_s = tcp_goodput_mbit_s() * 1e6 / 8 / TCP_PAYLOAD
+    rows = []
+    for figure in exp.figures.query("quantity == 'cpu_percent'").to_dict("records"):
+        side, configuration = figure["side"], figure["configuration"]
+        cores = exp.config.cores.get(side, 1)
+        mhz = setting(exp, configuration, figure["workload"], f"{side}.cpu.frequency_mhz")
+        used = cores * figure["value"] / 100
+        rows.append(
+            {
+                "configuration": configuration,
+                "CPU (%)": figure["value"],
+                "cores": cores,
+                "MHz": mhz,
+                "segments per s": per_s,
+                "ns per segment": 1e9 * used / per_s,
+                "cycles per segment": 1e6 * mhz * used / per_s,
+            }
+        )
+    return Table(pd.DataFrame(rows), "Time for a segment, if iperf filled the wire")
 
 
 def _bus(exp: Experiment, configuration: str, workload: str, udp: bool, message_bytes: int) -> float:

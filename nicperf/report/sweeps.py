@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,13 @@ from nicperf.simulation import parameters
 
 if TYPE_CHECKING:
     from nicperf.experiments import Experiment
+    from nicperf.simulation import Run
 
-#: CPU time of the receiving host for each frame that its driver took.
+#: CPU time of the receiving host for each frame that its driver took, and of the sending host for each that it sent.
 PER_FRAME = "cpu_ns_per_frame"
+PER_FRAME_SENT = "cpu_ns_per_frame_local"
+#: Percentiles of the time from the driver to the receiving socket, each known to 6 %.
+LATENCY = {f"frame_latency_p{p}_us": f"p{p}" for p in (50, 90, 95, 99)}
 SIDES = ("local", "remote")
 
 
@@ -52,7 +56,7 @@ def sweep(
     title : str
         The question.
     y : sequence of str
-        Quantities of the run's summary, or `PER_FRAME`.
+        Quantities of the run's summary, `PER_FRAME`, `PER_FRAME_SENT`, or keys of `LATENCY`.
     workloads : sequence of str, optional
         All of the experiment when not given; chosen by a list. The one that the parameter moves most is shown
         first.
@@ -83,7 +87,7 @@ def sweep(
         configuration, more = (names[0], {second: line}) if by else (line, {})
         done = exp.simulate(configuration, workload, **{**overrides, **more, parameter: value})
         row = {"workload": workload, second: line, parameter: value}
-        return row | {name: quantity(done.summary, name) for name in y}
+        return row | {name: quantity(exp, done, name) for name in y}
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         frame = _most_moved_first(pd.DataFrame(list(pool.map(run, jobs))), y)
@@ -127,7 +131,7 @@ def grid(
     title : str
         The question.
     value : str
-        Quantity of the run's summary, or `PER_FRAME`.
+        As for `sweep`.
 
     Returns
     -------
@@ -138,7 +142,7 @@ def grid(
     pairs = [dict(zip(names, pair, strict=True)) for pair in itertools.product(x[1], y[1])]
 
     def run(pair: dict[str, Any]) -> dict[str, Any]:
-        return {**pair, value: quantity(exp.simulate(configuration, workload, **pair).summary, value)}
+        return {**pair, value: quantity(exp, exp.simulate(configuration, workload, **pair), value)}
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         frame = pd.DataFrame(list(pool.map(run, pairs)))
@@ -146,11 +150,17 @@ def grid(
     return charts.sweep2d(frame, *names, value, start=start, title=title)
 
 
-def quantity(summary: Mapping[str, float], name: str) -> float:
-    """A number of a run's summary, or the receiver's CPU time for each frame that it took."""
-    if name != PER_FRAME:
-        return summary[name]
-    return 1e7 * summary["cpu_percent_remote"] / summary["rx_frames_per_s_remote"]
+def quantity(exp: Experiment, run: Run, name: str) -> float:
+    """A number of a run, as the experiment's figures have it: CPU in percent of the cores that they are shares of."""
+    summary = run.summary
+    if name == PER_FRAME:
+        return 1e7 * summary["cpu_percent_remote"] / summary["rx_frames_per_s_remote"]
+    if name == PER_FRAME_SENT:
+        return 1e7 * summary["cpu_percent_local"] / summary["frames_per_s"]
+    if name in LATENCY:
+        return float(run.percentiles[LATENCY[name]].iloc[0])
+    cores = exp.config.cores.get(name.removeprefix("cpu_percent_"), 1)
+    return summary[name] / cores
 
 
 def published_points(

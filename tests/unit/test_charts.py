@@ -108,6 +108,12 @@ def bus_frame():
     return pd.DataFrame(steps, columns=["side", "use", "ns_per_frame"])
 
 
+def ring_frame():
+    kinds = ["mapped header", "payload", "payload"]
+    rows = [("GSO", kinds[slot % 3], slot % 3 == 2, slot, 1 + slot // 3, 724.0) for slot in range(9)]
+    return pd.DataFrame(rows, columns=["way", "kind", "last_of_call", "slot", "segment", "length_bytes"])
+
+
 def timeline_frame():
     return pd.DataFrame(
         {
@@ -246,6 +252,7 @@ DRAWN = {
     "alternatives": lambda: charts.alternatives(alternatives_frame()),
     "bus": lambda: charts.bus(bus_frame()),
     "path": lambda: charts.path(costs_frame().assign(changed=lambda f: f["operation"] == "ISR read")),
+    "ring": lambda: charts.ring(ring_frame()),
     "timeline": lambda: charts.timeline(timeline_frame()),
     "timeline_by": lambda: charts.timeline(
         pool_frame(), ["pages_allocated_per_ms"], by="line", bound="workload"
@@ -351,6 +358,7 @@ CARRY = {
     "costs": (charts.costs, costs_frame, "operation", "ns_per_frame"),
     "bus": (charts.bus, bus_frame, "use", "ns_per_frame"),
     "path": (charts.path, costs_frame, "context", "ns_per_frame"),
+    "ring": (charts.ring, ring_frame, "kind", "slot"),
     "timeline": (charts.timeline, timeline_frame, "t_s", "throughput_mbit_s"),
     "ceilings": (charts.ceilings, ceilings_frame, "resource", "ceiling"),
     "ablation": (charts.ablation, ablation_frame, "patch", "change_low"),

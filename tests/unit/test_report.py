@@ -15,8 +15,11 @@ from nicperf import published
 from nicperf.charts.render import MIME, stable
 from nicperf.charts.theme import INK
 from nicperf.errors import DataError
+from nicperf.report import execute as runs
 from nicperf.report import (
-    alternatives,
+    explanations,
+    intervals,
+    journeys,
     limits,
     origin,
     paths,
@@ -25,9 +28,9 @@ from nicperf.report import (
     refresh,
     site,
     sweeps,
+    switches,
     views,
 )
-from nicperf.report import execute as runs
 from nicperf.report.__main__ import main
 from nicperf.report.exporter import ReportExporter, vega
 from nicperf.report.figure import figure_html
@@ -590,7 +593,7 @@ def test_a_recycling_pool_allocates_once_and_a_releasing_one_for_ever(fec):
 def test_explanations_are_solved_for_their_figures_and_held_out_rows_decide(fec):
     pinned, traded = "release.drop_skb.remote.packets_per_s", "original.iperf.local.throughput_mbit_s"
     at, cost = "driver.turnover_at", "driver.turnover_cycles"
-    found = alternatives.alternatives(
+    found = explanations.alternatives(
         fec,
         {"unmap": ({at: "mapping"}, cost), "pool": ({at: "release"}, cost), "none": ({at: "never"}, None)},
         pinned,
@@ -609,11 +612,107 @@ def test_explanations_are_solved_for_their_figures_and_held_out_rows_decide(fec)
     assert re.search(r"release\.iperf.*published 858: \*\*speaks for\*\* unmap .*\*\*against\*\* pool", text)
 
 
+@pytest.fixture(scope="module")
+def mvneta():
+    return nicperf.experiment("mvneta-2014")
+
+
+FACTOR = ("local.cpu.cycles_factor", "tso_off.iperf.local.cpu_percent")
+
+
+def test_a_parameter_is_solved_for_a_load_that_rises_with_it(mvneta):
+    found = explanations.alternatives(
+        mvneta, {"as assumed": ({}, None)}, FACTOR[1], FACTOR, ["tso_off", "tso_on"]
+    )
+    assert found.values[FACTOR[0]].iloc[0] == pytest.approx(mvneta.fit.values[FACTOR[0]], rel=0.002)
+    predicted = found.rows.set_index("id")["predicted"]
+    assert predicted[FACTOR[1]] == pytest.approx(25, rel=0.001)
+    assert "its cost" not in found.table().frame
+
+
+def test_sweeps_show_the_load_as_a_share_of_all_cores(mvneta):
+    run = mvneta.simulate("tso_off", "iperf")
+    assert sweeps.quantity(mvneta, run, "cpu_percent_local") == pytest.approx(25, rel=0.01)
+    assert sweeps.quantity(mvneta, run, "cpu_percent_remote") == run.summary["cpu_percent_remote"]
+    in_ns = sweeps.quantity(mvneta, run, sweeps.PER_FRAME_SENT)
+    assert in_ns == pytest.approx(run.costs.query("side == 'local'")["ns_per_frame"].sum(), rel=1e-3)
+    middle, late = (sweeps.quantity(mvneta, run, name) for name in list(sweeps.LATENCY)[::3])
+    assert 0 < middle < late
+
+
+def test_an_interval_spans_what_the_fitted_figures_allow(mvneta):
+    (row,) = mvneta.ledger().query("role == 'held_out'").to_dict("records")
+    values = [explanations.predicted(mvneta, row, vector) for vector in mvneta.fit.equally_good]
+    assert (min(values), max(values)) == pytest.approx((row["low"], row["high"]))
+    inside = sum(13.5 <= value <= 16.5 for value in values)
+    said = intervals.interval(mvneta).text
+    assert "published 15 %" in said and f"{len(values)} sets" in said and f"{inside} of them inside" in said
+
+
+def test_cycles_of_a_segment_at_the_rate_of_the_wire(mvneta):
+    table = limits.cycles(mvneta).frame.set_index("configuration")
+    # 1538 bytes on the wire for each segment.
+    assert table["segments per s"].iloc[0] == pytest.approx(1e9 / 8 / 1538)
+    assert table.loc["tso_off", "cycles per segment"] == pytest.approx(0.25 * 2 * 1333e6 * 1538 * 8 / 1e9)
+
+
+def test_a_super_packet_takes_105_descriptors_in_one_call_or_45(mvneta):
+    chart = journeys.ring(mvneta, {"TSO": "tso_on", "GSO": "tso_off"}, "?")
+    data = pd.read_csv(io.StringIO(stable(chart.to_dict())["datasets"]["frame_1"]))
+    by_way = data.groupby("way")
+    assert by_way.size().to_dict() == {"TSO": 105, "GSO": 105}
+    assert by_way["last_of_call"].sum().to_dict() == {"TSO": 1, "GSO": 45}
+    assert by_way["segment"].max().to_dict() == {"TSO": 45, "GSO": 45}
+    heads = data[data["kind"] != "payload"]
+    assert set(heads["length_bytes"]) == {66}
+    assert data["length_bytes"].sum() == 2 * 45 * 1514
+    assert dict(zip(heads["way"], heads["kind"], strict=True)) == {
+        "TSO": "header memory",
+        "GSO": "mapped header",
+    }
+
+
+def test_counts_are_those_of_one_super_packet(mvneta):
+    table = journeys.counts(mvneta, "iperf", ["tso_on", "tso_off"]).frame.set_index("for 45 segments")
+    assert table.loc["doorbells"].to_list() == pytest.approx([1, 45], rel=0.01)
+    assert table.loc["passes through the device queue"].to_list() == pytest.approx([1, 1], rel=0.01)
+    assert table.loc["CPU time, µs", "tso_off"] == pytest.approx(45 * 6.152, rel=0.01)
+
+
+def test_segments_differ_in_the_flag_alone_and_sum_up():
+    table = journeys.segments("?").frame
+    assert table["checksums right"].all()
+    assert table["IP id"].to_list() == ["65534", "65535", "0", "1"]
+    assert table["bytes that differ"].iloc[0] == 0 and table["bytes that differ"].max() <= 3
+    packet = journeys.super_frame(bytes(3000))
+    broken = packet[:60] + b"\x01" + packet[61:]
+    assert not journeys._sums_are_right(broken)
+
+
+def test_tso_is_off_where_it_was_switched_off(mvneta):
+    chart = switches.switched(mvneta, "iperf", 0.2, 0.3, "?")
+    data = pd.read_csv(io.StringIO(stable(chart.to_dict())["datasets"]["frame_1"]))
+    off = data["t_s"].between(0.215, 0.301)
+    assert (
+        data.loc[off, "header_copies_per_ms"].max()
+        == 0
+        < data.loc[data["t_s"] < 0.2, "header_copies_per_ms"].min()
+    )
+    assert data.loc[off, "cpu_percent_local"].min() > data.loc[data["t_s"] < 0.2, "cpu_percent_local"].max()
+
+
+def test_a_sender_with_less_room_than_the_threshold_stands_still(mvneta):
+    chart = switches.stall(mvneta, "tso_off", [0, 16], [4608, 107520], "?")
+    data = pd.read_csv(io.StringIO(stable(chart.to_dict())["datasets"]["frame_1"]))
+    rates = data.set_index(["local_socket_udp_send_buffer_bytes", "driver_tx_coalesce_count"])["frames_per_s"]
+    assert rates[4608, 16] == 0 < rates.drop((4608, 16)).min()
+
+
 def test_a_figure_that_no_explanation_meets_speaks_for_none():
     group = pd.DataFrame(
         {"explanation": ["a", "b"], "error_percent": [20.0, -16.0], "verdict": ["not reproduced"] * 2}
     )
-    assert alternatives._decision(group) == "**speaks for none** of a (+20 %), b (-16 %); nearest is b"
+    assert explanations._decision(group) == "**speaks for none** of a (+20 %), b (-16 %); nearest is b"
 
 
 def test_provenance_changes_with_the_data_and_with_nothing_else(tmp_path, monkeypatch):

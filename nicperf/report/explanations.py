@@ -52,11 +52,12 @@ class Alternatives:
         known = self.values[self.values["cost"] <= self.values["cost"].min() + self.delta]
         return list(known["explanation"])
 
-    def table(self) -> Table:
+    def table(self, caption: str = "Explanations of the unexplained cost, each refitted") -> Table:
         """Fitted values, and how well each explanation fits."""
         frame = self.values.assign(**{"fits equally well": self.values["explanation"].isin(self.equal)})
+        frame = frame.dropna(axis="columns", how="all")  # explanations that all have no cost of their own
         titles = {"cost": "squared misses / tolerance"}
-        return Table(frame, "Explanations of the unexplained cost, each refitted", titles)
+        return Table(frame, caption, titles)
 
     def chart(self, title: str) -> alt.VConcatChart:
         """Errors of every figure under each explanation."""
@@ -106,7 +107,8 @@ def alternatives(
     Notes
     -----
     Not another least-squares fit: each parameter is halved down to the value at which its figure comes out,
-    which is as good as the data allow where other figures do not depend on it. Both must slow things down.
+    which is as good as the data allow where other figures do not depend on it. Both must slow things down:
+    rates fall with them, and the CPU load rises.
     """
     rows = []
     values = []
@@ -138,11 +140,13 @@ def alternatives(
 
 def _solved(exp: Experiment, figure: Figure, parameter: str, settings: Settings) -> float:
     """Value of a parameter, within the range that the model allows, at which a figure comes out."""
-    spec = exp.model.parameters(exp.config.driver)[parameter.removeprefix("remote.")]
+    plain = parameter.removeprefix("local.").removeprefix("remote.")
+    spec = exp.model.parameters(exp.config.driver)[plain]
     low, high = float(spec.low), float(spec.high)
+    rises = figure["quantity"] == "cpu_percent"
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        if _predicted(exp, figure, {**settings, parameter: middle}) > figure["value"]:
+        if (predicted(exp, figure, {**settings, parameter: middle}) > figure["value"]) != rises:
             low = middle
         else:
             high = middle
@@ -150,29 +154,29 @@ def _solved(exp: Experiment, figure: Figure, parameter: str, settings: Settings)
 
 
 def _judged(exp: Experiment, figure: Figure, settings: Settings) -> dict[str, Any]:
-    predicted = _predicted(exp, figure, settings)
+    value = predicted(exp, figure, settings)
     tolerance = exp.config.tolerances[figure["quantity"]]
-    judgement = judge(figure["value"], predicted, tolerance)
+    judgement = judge(figure["value"], value, tolerance)
     return {
         "id": figure["id"],
         "role": figure["role"],
         "published": figure["value"],
-        "predicted": predicted,
+        "predicted": value,
         "error_percent": judgement.error_percent,
         "tolerance_percent": 100 * tolerance,
         "verdict": judgement.verdict,
     }
 
 
-def _predicted(exp: Experiment, figure: Figure, settings: Settings) -> float:
-    """Mean over the experiment's seeds, as in its ledger."""
-    workload = exp.workloads[figure["workload"]]
-    read = QUANTITIES[figure["quantity"]]
+def predicted(exp: Experiment, figure: Figure, settings: Settings) -> float:
+    """A figure with other settings: mean over the experiment's seeds, as in its ledger."""
+    workload, side, name = exp.workloads[figure["workload"]], figure["side"], figure["quantity"]
     runs = [
         exp.simulate(figure["configuration"], figure["workload"], seed, **settings)
         for seed in exp.config.seeds
     ]
-    return sum(read(run.summary, figure["side"], workload) for run in runs) / len(runs)
+    cores = exp.config.cores.get(side, 1) if name == "cpu_percent" else 1
+    return sum(QUANTITIES[name](run.summary, side, workload) for run in runs) / len(runs) / cores
 
 
 def _decision(group: pd.DataFrame) -> str:
