@@ -49,6 +49,7 @@ cdef enum:
     BUDGET = 64
     PAUSE_BYTE_TIMES = 0xFFFF * 64      # the longest pause that a frame can ask for: 65535 quanta of 512 bit times
     BUFFER_BYTES = 2048                 # of the original path
+    SK_BUFF_BYTES = 256
     BUFFER_SPACE_BYTES = 2048 + 64 + 320    # with padding and shared info
     SMALL_SPACE_BYTES = 64 + 320        # the same of an sk_buff for a copied frame, besides the frame
     BLOCK_ORDER = 3                     # page fragments are cut from blocks of 32 KiB
@@ -102,6 +103,9 @@ cdef class FecHost(Host):
         cdef dma_params_t mapping
         cdef int32_t i
         self.set.pages = True
+        if driver.window_counts_truesize:
+            truesize_bytes = SK_BUFF_BYTES + (BUFFER_SPACE_BYTES if driver.rx_path == "original" else PAGE_BYTES)
+            self.set.receive_buffer_bytes = self.set.receive_buffer_bytes * self.set.mss_bytes // truesize_bytes
 
         self.p.rx_path = RX_PATHS.index(driver.rx_path)
         self.p.turnover_at = TURNOVERS.index(driver.turnover_at)

@@ -107,6 +107,9 @@ class FecDriver:
     undone (what an IOMMU or a dear unmap would cost), ``page``, each page or block from the page allocator (cold page
     structures), ``release``, only a page that leaves the pool, or ``never``.
 
+    *Truesize.* A full frame accounts for a page and its sk_buff with the pool (4352 bytes), for its buffer and sk_buff
+    without (2688): with `window_counts_truesize` the same receive buffer offers a smaller window on the pool's paths.
+
     Not modelled: wake-up on LAN, time stamps, the byte swap of the i.MX28, changes of MTU, the restart of the
     MAC when a program is attached, XDP metadata in the stack, AF_XDP beyond the copy into its ring
     (``redirect``).
@@ -157,6 +160,9 @@ class FecDriver:
         64,
         3520,
         "How much of a page the pool syncs for the device: all that a frame might fill.",
+    )
+    window_counts_truesize: bool = switch(
+        False, "`socket.tcp_window_bytes` is memory that full frames fill with their truesize, not payload."
     )
     turnover_at: str = choice("mapping", TURNOVERS, "What `turnover_cycles` is tied to.")
     turnover_cycles: float = parameter(0.0, "cycles", 0.0, 50000.0, "Unexplained cost of a turnover; fitted.")

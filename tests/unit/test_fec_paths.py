@@ -355,3 +355,18 @@ def test_fifo_holds_what_its_size_allows() -> None:
     params = {**OVERLOAD, "remote.nic.pause": False, "nic.rx_fifo_bytes": 2048, "driver.rx_ring": 8}
     run = observe("xdp", params, 0.005, slices=1, events=50_000, system="fec")
     assert run.trace.lengths["remote.rx_fifo"].max() == 2048 // 60
+
+
+def test_truesize_shrinks_the_window_of_a_page_for_each_frame() -> None:
+    """A receive buffer of 64 KiB offers 24 frames' worth without the pool, 15 with it: 2688 and 4352 bytes each."""
+    offered = {}
+    for path in ("original", "recycle"):
+        params = {
+            **FLAT,
+            "driver.rx_path": path,
+            "driver.window_counts_truesize": True,
+            "socket.tcp_window_bytes": 65536,
+        }
+        run = simulate("fec", "iperf", params, duration_s=0.02, warmup_s=0.01, fidelity="timing")
+        offered[path] = run.summary["throughput_mbit_s"]
+    assert offered["recycle"] / offered["original"] == pytest.approx(2688 / 4352, rel=0.1)
