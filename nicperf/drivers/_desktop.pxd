@@ -10,7 +10,6 @@ cdef struct desktop_params_t:
     int32_t tx_ring, rx_ring, tx_fifo_bytes, rx_fifo_bytes, pause_above_bytes
     int64_t hold_off_ps, dma_setup_ps
     double dma_byte_ps
-    int64_t byte_ps                     # on the wire
     int64_t xmit, xmit_buffer, tx_reap, rx_reap, rx_refill, poll
     bint tso, pause
 
@@ -52,5 +51,4 @@ cdef class DesktopHost(Host):
     cdef void dma_rx_start(self) noexcept nogil
     cdef void tx_fetched(self) noexcept nogil
     cdef void rx_written(self) noexcept nogil
-    cdef void wire_start(self) noexcept nogil
     cdef void irq_update(self) noexcept nogil

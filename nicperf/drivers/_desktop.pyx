@@ -7,12 +7,12 @@ from nicperf.engine._ledger cimport (
     HARD_IRQ, OP_GRO, OP_GSO, OP_IRQ_ENTRY, OP_MMIO_WRITE, OP_POLL, OP_RX_REAP, OP_RX_REFILL, OP_SKB_ALLOC, OP_SKB_FREE,
     OP_TX_REAP, OP_XMIT, SOFT_IRQ, ledger_charge,
 )
-from nicperf.engine._queue cimport queue_clear, queue_pending, queue_set, queue_set_busy
+from nicperf.engine._queue cimport queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_submit
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._frames cimport FRAME_POOL, frame_t, frames_give, frames_take
 from nicperf.parts._ring cimport ring_next
-from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_WIRE, cycles_ps
+from nicperf.stack._host cimport EVENT_RX_TIMER, EVENT_WIRE, cycles_ps
 
 cdef enum:
     WIRE_OVERHEAD_BYTES = 24            # preamble 8, FCS 4, gap 12
@@ -22,7 +22,6 @@ cdef enum:
     LONGEST_CHAIN = 10                  # context, header, and 64 KiB of payload
     RX_GROUP = 16                       # receive buffers return so many at a time, or more
     POLL_BUDGET = 64
-    PAUSE_BYTE_TIMES = 0xFFFF * 64      # the longest pause that a frame can ask for: 65535 quanta of 512 bit times
 
 
 cdef class DesktopHost(Host):
@@ -60,7 +59,6 @@ cdef class DesktopHost(Host):
         self.p.hold_off_ps = <int64_t>(pc.hold_off_us * 1e6)
         self.p.dma_setup_ps = <int64_t>(pc.dma_setup_ns * 1000)
         self.p.dma_byte_ps = 1e6 / pc.dma_mbyte_s
-        self.p.byte_ps = <int64_t>(8e6 / spec.wire.rate_mbit_s + 0.5)
         self.p.xmit = cycles_ps(pc.xmit_cycles, mhz)
         self.p.xmit_buffer = cycles_ps(pc.xmit_buffer_cycles, mhz)
         self.p.tx_reap = cycles_ps(pc.tx_reap_cycles, mhz)
@@ -206,7 +204,6 @@ cdef class DesktopHost(Host):
         self.wire_start()
         self.dma_tx_start()
 
-    @final
     cdef void wire_start(self) noexcept nogil:
         cdef int32_t bytes_on_wire
         if self.paused or self.tx_fifo.count == 0 or self.wire_busy:
@@ -214,8 +211,8 @@ cdef class DesktopHost(Host):
         self.wire_busy = True
         bytes_on_wire = max(self.frames.frame[fifo_first(&self.tx_fifo)].length_bytes, WIRE_SHORTEST_BYTES) + WIRE_OVERHEAD_BYTES
         self.device_stats.wire_bytes += bytes_on_wire
-        self.device_stats.wire_busy_ps += bytes_on_wire * self.p.byte_ps
-        queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.p.byte_ps)
+        self.device_stats.wire_busy_ps += bytes_on_wire * self.byte_ps
+        queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.byte_ps)
 
     cdef void wire_done(self) noexcept nogil:
         cdef int32_t frame = fifo_take(&self.tx_fifo)
@@ -224,16 +221,6 @@ cdef class DesktopHost(Host):
         self.peer.arrive(frame)
         self.wire_start()
         self.dma_tx_start()
-
-    cdef void pause(self) noexcept nogil:
-        """The peer asks for silence; unless it takes that back before, the request ends by itself."""
-        self.paused = True
-        queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.p.byte_ps)
-
-    cdef void resume(self) noexcept nogil:
-        self.paused = False
-        queue_clear(self.q, self.base + EVENT_PAUSE)
-        self.wire_start()
 
     # receive, NIC side -----------------------------------------------------------------------------------------------
 
@@ -296,10 +283,7 @@ cdef class DesktopHost(Host):
         self.submit(HARD_IRQ)
 
     cdef void device_timer(self, int32_t kind) noexcept nogil:
-        if kind == EVENT_PAUSE:
-            self.resume()
-        else:
-            self.irq_update()
+        self.irq_update()
 
     cdef void irq_done(self) noexcept nogil:
         self.poll_scheduled = True

@@ -46,7 +46,6 @@ cdef struct fec_params_t:
     int32_t rx_path, turnover_at
     int64_t dma_setup_ps
     double dma_byte_ps
-    int64_t byte_ps                     # on the wire
     int64_t rx, barrier, build_skb, xmit, tx_reap, poll, turnover
     int64_t xdp_miss, xdp_run, xdp_call, xdp_generic, xdp_redirect
     double xdp_instruction
@@ -127,7 +126,6 @@ cdef class FecHost(Host):
     cdef int64_t turnovers(self) noexcept nogil
     cdef void dma_rx_start(self) noexcept nogil
     cdef void dma_tx_start(self) noexcept nogil
-    cdef void wire_start(self) noexcept nogil
     cdef void moderate(self, moderation_t* m, int32_t event, uint32_t cause) noexcept nogil
     cdef void irq_update(self) noexcept nogil
     cdef void rx_begin(self) noexcept nogil

@@ -35,7 +35,7 @@ from nicperf.parts._pages cimport (
     PAGE_HEAD_ALLOC, PAGE_HEAD_FREE, pages_destroy, pages_init, pages_params_t, pages_put, pages_take_ps,
 )
 from nicperf.parts._ring cimport ring_next
-from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, cycles_ps
+from nicperf.stack._host cimport EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, cycles_ps
 
 from nicperf.drivers.fec import RX_PATHS, TURNOVERS, xdp_program
 from nicperf.errors import ScenarioError
@@ -47,7 +47,6 @@ cdef enum:
     WIRE_SHORTEST_BYTES = 60            # header and padded payload, without FCS
     FCS_BYTES = 4
     BUDGET = 64
-    PAUSE_BYTE_TIMES = 0xFFFF * 64      # the longest pause that a frame can ask for: 65535 quanta of 512 bit times
     BUFFER_BYTES = 2048                 # of the original path
     SK_BUFF_BYTES = 256
     BUFFER_SPACE_BYTES = 2048 + 64 + 320    # with padding and shared info
@@ -96,7 +95,7 @@ cdef class FecHost(Host):
 
     cdef int configure(self, object spec, str workload) except -1:
         Host.configure(self, spec, workload)
-        driver, nic, xdp, dma, wire = spec.driver, spec.nic, spec.xdp, spec.dma, spec.wire
+        driver, nic, xdp, dma = spec.driver, spec.nic, spec.xdp, spec.dma
         cdef double mhz = spec.cpu.frequency_mhz / spec.cpu.cycles_factor
         cdef page_pool_params_t pool
         cdef pages_params_t pages
@@ -118,7 +117,6 @@ cdef class FecHost(Host):
         self.p.pause_above_bytes = nic.pause_above_bytes
         self.p.dma_setup_ps = <int64_t>(nic.dma_setup_ns * 1000)
         self.p.dma_byte_ps = 1e6 / nic.dma_mbyte_s
-        self.p.byte_ps = <int64_t>(8e6 / wire.rate_mbit_s + 0.5)
         self.p.rx = cycles_ps(driver.rx_cycles, mhz)
         self.p.barrier = cycles_ps(driver.barrier_cycles, mhz)
         self.p.build_skb = cycles_ps(driver.build_skb_cycles, mhz)
@@ -412,7 +410,6 @@ cdef class FecHost(Host):
             return
         self.dma_submit(FEC_DMA_TX, BUS_TX_DATA, d.length)
 
-    @final
     cdef void wire_start(self) noexcept nogil:
         cdef int32_t bytes_on_wire
         if self.paused or self.tx_fifo.count == 0 or self.wire_busy:
@@ -420,8 +417,8 @@ cdef class FecHost(Host):
         self.wire_busy = True
         bytes_on_wire = max(self.frames.frame[fifo_first(&self.tx_fifo)].length_bytes, WIRE_SHORTEST_BYTES) + WIRE_OVERHEAD_BYTES
         self.device_stats.wire_bytes += bytes_on_wire
-        self.device_stats.wire_busy_ps += bytes_on_wire * self.p.byte_ps
-        queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.p.byte_ps)
+        self.device_stats.wire_busy_ps += bytes_on_wire * self.byte_ps
+        queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.byte_ps)
 
     cdef void wire_done(self) noexcept nogil:
         cdef int32_t frame = fifo_take(&self.tx_fifo)
@@ -450,16 +447,6 @@ cdef class FecHost(Host):
             self.device_stats.pauses += 1
             self.peer.pause()
         self.dma_rx_start()
-
-    cdef void pause(self) noexcept nogil:
-        """The peer asks for silence; unless it takes that back before, the request ends by itself."""
-        self.paused = True
-        queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.p.byte_ps)
-
-    cdef void resume(self) noexcept nogil:
-        self.paused = False
-        queue_clear(self.q, self.base + EVENT_PAUSE)
-        self.wire_start()
 
     @final
     cdef void dma_rx_start(self) noexcept nogil:
@@ -517,9 +504,6 @@ cdef class FecHost(Host):
             queue_set(self.q, self.base + event, self.q.now_ps + m.timer_ps)
 
     cdef void device_timer(self, int32_t kind) noexcept nogil:
-        if kind == EVENT_PAUSE:
-            self.resume()
-            return
         if kind == EVENT_RX_TIMER:
             self.rx_moderation.pending = 0
             self.device_stats.rx_timer_fires += 1

@@ -24,7 +24,6 @@ cdef struct mvneta_params_t:
     int32_t copybreak_bytes, tx_fifo_bytes, rx_fifo_bytes, sliver_bytes, map_failure_calls
     int64_t tso_off_ps, tso_on_ps, rx_timer_ps, dma_setup_ps, descriptor_ps
     double dma_byte_ps
-    int64_t byte_ps                     # on the wire
     int64_t xmit, header, descriptor, barrier, reference, sliver, tx_reap, rx_reap, poll
     bint owner_bit, count_descriptors, xmit_more, bql, sliver_copy, first_early, unwind_from_zero
 
@@ -89,7 +88,6 @@ cdef class MvnetaHost(Host):
     cdef void doorbell(self) noexcept nogil
     cdef void tx_start(self) noexcept nogil
     cdef void tx_fetched(self) noexcept nogil
-    cdef void wire_start(self) noexcept nogil
     cdef void rx_start(self) noexcept nogil
     cdef void rx_written(self) noexcept nogil
     cdef bint tx_cause(self) noexcept nogil

@@ -16,7 +16,7 @@ from nicperf.parts._dma cimport (
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, frame_t, frames_give, frames_take
 from nicperf.parts._ring cimport ring_next
-from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_WIRE, Host, cycles_ps, packet_t
+from nicperf.stack._host cimport EVENT_RX_TIMER, EVENT_WIRE, Host, cycles_ps, packet_t
 
 from nicperf.drivers.mvneta import HANDOVERS, SEGMENTATIONS, UNITS
 from nicperf.parts.dma import IOMMU
@@ -45,7 +45,6 @@ cdef enum:
     DOORBELL_MOST = 255                 # descriptors that one write of a register can tell
     POLL_BUDGET = 64
     RX_BUFFER_BYTES = 1664              # of a frame of 1518 bytes, as the driver rounds it
-    PAUSE_BYTE_TIMES = 0xFFFF * 64      # the longest pause that a frame can ask for: 65535 quanta of 512 bit times
 
 DESCRIPTOR_BYTES = sizeof(mvneta_descriptor_t)
 
@@ -121,7 +120,6 @@ cdef class MvnetaHost(Host):
         self.p.dma_setup_ps = <int64_t>(nic.dma_setup_ns * 1000)
         self.p.descriptor_ps = <int64_t>(nic.descriptor_ns * 1000)
         self.p.dma_byte_ps = 1e6 / nic.dma_mbyte_s
-        self.p.byte_ps = <int64_t>(8e6 / spec.wire.rate_mbit_s + 0.5)
         self.p.xmit = cycles_ps(driver.xmit_cycles, mhz)
         self.p.header = cycles_ps(driver.header_cycles + (0 if dma.coherent else driver.header_uncached_cycles), mhz)
         self.p.descriptor = cycles_ps(driver.descriptor_cycles, mhz)
@@ -500,7 +498,6 @@ cdef class MvnetaHost(Host):
         self.wire_start()
         self.tx_start()
 
-    @final
     cdef void wire_start(self) noexcept nogil:
         cdef int32_t bytes_on_wire, frame
         if self.paused or self.tx_fifo.count == 0 or self.wire_busy:
@@ -510,8 +507,8 @@ cdef class MvnetaHost(Host):
         bytes_on_wire = max(self.frames.frame[~frame if frame < 0 else frame].length_bytes, WIRE_SHORTEST_BYTES) \
             + WIRE_OVERHEAD_BYTES
         self.device_stats.wire_bytes += bytes_on_wire
-        self.device_stats.wire_busy_ps += bytes_on_wire * self.p.byte_ps
-        queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.p.byte_ps)
+        self.device_stats.wire_busy_ps += bytes_on_wire * self.byte_ps
+        queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.byte_ps)
 
     cdef void wire_done(self) noexcept nogil:
         cdef int32_t frame = fifo_take(&self.tx_fifo), n = fifo_take(&self.tx_sizes)
@@ -530,16 +527,6 @@ cdef class MvnetaHost(Host):
         self.irq_update()
         self.wire_start()
         self.tx_start()
-
-    cdef void pause(self) noexcept nogil:
-        """The peer asks for silence; unless it takes that back before, the request ends by itself."""
-        self.paused = True
-        queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.p.byte_ps)
-
-    cdef void resume(self) noexcept nogil:
-        self.paused = False
-        queue_clear(self.q, self.base + EVENT_PAUSE)
-        self.wire_start()
 
     # receive, chip ---------------------------------------------------------------------------------------------------
 
@@ -609,9 +596,6 @@ cdef class MvnetaHost(Host):
         self.submit(HARD_IRQ)
 
     cdef void device_timer(self, int32_t kind) noexcept nogil:
-        if kind == EVENT_PAUSE:
-            self.resume()
-            return
         self.rx_timed = self.rx_done > 0
         self.irq_update()
 

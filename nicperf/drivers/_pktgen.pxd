@@ -12,9 +12,6 @@ cdef class PktgenHost(Host):
     cdef pktgen_stats_t device_stats
     cdef int32_t frame_bytes
     cdef int64_t interval_ps            # 0 = line rate
-    cdef int64_t byte_ps                # on the wire
     cdef int64_t datagram               # number of the next
     cdef int32_t frame                  # on the wire, -1 = none
     cdef bint due                       # the next one's time has come
-
-    cdef void wire_start(self) noexcept nogil

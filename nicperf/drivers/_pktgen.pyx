@@ -1,15 +1,13 @@
 """The packet generator of `pktgen.py`, executed."""
-from cython cimport final
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
-from nicperf.engine._queue cimport queue_clear, queue_set, queue_set_busy
+from nicperf.engine._queue cimport queue_set, queue_set_busy
 from nicperf.parts._frames cimport UDP_FRAGMENT, frame_t, frames_give, frames_take
-from nicperf.stack._host cimport EVENT_PAUSE, EVENT_TX_TIMER, EVENT_WIRE, Host
+from nicperf.stack._host cimport EVENT_TX_TIMER, EVENT_WIRE, Host
 
 cdef enum:
     WIRE_OVERHEAD_BYTES = 24            # preamble 8, FCS 4, gap 12
     HEADER_BYTES = 34                   # Ethernet and IP: the stack counts the UDP header as payload of IP
-    PAUSE_BYTE_TIMES = 0xFFFF * 64      # the longest pause that a frame can ask for: 65535 quanta of 512 bit times
 
 
 cdef class PktgenHost(Host):
@@ -19,7 +17,6 @@ cdef class PktgenHost(Host):
         pktgen = spec.pktgen
         self.frame_bytes = pktgen.frame_bytes
         self.interval_ps = <int64_t>(1e12 / pktgen.rate_pps + 0.5) if pktgen.rate_pps else 0
-        self.byte_ps = <int64_t>(8e6 / spec.wire.rate_mbit_s + 0.5)
         self.frame = -1
         queue_set(self.q, self.base + EVENT_TX_TIMER, 0)
         return 0
@@ -28,14 +25,10 @@ cdef class PktgenHost(Host):
         memcpy(device, &self.device_stats, sizeof(pktgen_stats_t))
 
     cdef void device_timer(self, int32_t kind) noexcept nogil:
-        if kind == EVENT_PAUSE:
-            self.resume()
-            return
         self.due = True
         self.device_stats.late += self.paused or self.frame >= 0
         self.wire_start()
 
-    @final
     cdef void wire_start(self) noexcept nogil:
         cdef int32_t bytes_on_wire = self.frame_bytes + WIRE_OVERHEAD_BYTES
         cdef frame_t* f
@@ -73,12 +66,5 @@ cdef class PktgenHost(Host):
         frames_give(self.frames, frame)
 
     cdef void pause(self) noexcept nogil:
-        """The peer asks for silence; unless it takes that back before, the request ends by itself."""
-        self.paused = True
         self.device_stats.paused += 1
-        queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.byte_ps)
-
-    cdef void resume(self) noexcept nogil:
-        self.paused = False
-        queue_clear(self.q, self.base + EVENT_PAUSE)
-        self.wire_start()
+        Host.pause(self)

@@ -53,7 +53,7 @@ cdef packed struct rx_descriptor_t:     # 16 bytes
 cdef struct velocity_params_t:
     int32_t tx_ring, rx_ring, copybreak_bytes, tx_fifo_bytes, rx_fifo_bytes
     int64_t frame_gap_ps, buffer_gap_ps  # DMA set-up of a frame, and of each buffer after the first
-    int64_t byte_ps, burst_ps           # one byte on the wire; one full burst on the bus
+    int64_t burst_ps                    # one full burst on the bus
     int64_t xmit, xmit_buffer, tx_reap, rx_reap, rx_refill, poll
     bint napi, scatter_gather, pause, realign_via
     int32_t rx_address_mod
@@ -97,7 +97,6 @@ cdef class VelocityHost(Host):
     cdef void dma_rx_start(self) noexcept nogil
     cdef void dma_submit(self, int32_t cls, int64_t gap_ps, int64_t bus_ps) noexcept nogil
     cdef void dma_delay(self, int64_t bus_ps) noexcept nogil
-    cdef void wire_start(self) noexcept nogil
     cdef void moderate(self, moderation_t* m, int32_t event, uint32_t plain, uint32_t suppressed, bint queue_empty) noexcept nogil
     cdef void irq_update(self) noexcept nogil
     cdef int32_t rx_offset(self) noexcept nogil

@@ -19,7 +19,7 @@ from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._frames cimport FRAME_POOL, TCP_DATA, frame_t, frames_give, frames_take
 from nicperf.parts._ring cimport ring_next
 from nicperf.parts._irq cimport MODERATION_FIRE, MODERATION_START, moderation_event
-from nicperf.stack._host cimport EVENT_PAUSE, EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL, cycles_ps
+from nicperf.stack._host cimport EVENT_RX_TIMER, EVENT_TX_TIMER, EVENT_WIRE, SOFT_POLL, cycles_ps
 
 cdef enum:
     WIRE_OVERHEAD_BYTES = 24            # preamble 8, FCS 4, gap 12
@@ -29,7 +29,6 @@ cdef enum:
     POLL_BUDGET = 64
     PAUSE_BELOW = 24                    # free receive descriptors
     RESUME_AT = 48
-    PAUSE_BYTE_TIMES = 0xFFFF * 64      # the longest pause that a frame can ask for: 65535 quanta of 512 bit times
     BUS_LINE_BYTES = 256                # what the bus model sees of an address is its place in such a line
 
 
@@ -58,7 +57,7 @@ cdef class VelocityHost(Host):
 
     cdef int configure(self, object spec, str workload) except -1:
         Host.configure(self, spec, workload)
-        driver, nic, bus, wire = spec.driver, spec.nic, spec.bus, spec.wire
+        driver, nic, bus = spec.driver, spec.nic, spec.bus
         cdef double mhz = spec.cpu.frequency_mhz / spec.cpu.cycles_factor
         self.set.gso = driver.tx_scatter_gather
         self.set.fragments_verified = driver.rx_checksum_rule == "mainline"
@@ -70,7 +69,6 @@ cdef class VelocityHost(Host):
         self.p.rx_fifo_bytes = nic.rx_fifo_bytes
         self.p.frame_gap_ps = <int64_t>(nic.frame_gap_ns * 1000)
         self.p.buffer_gap_ps = <int64_t>(nic.buffer_gap_ns * 1000)
-        self.p.byte_ps = <int64_t>(8e6 / wire.rate_mbit_s + 0.5)
         self.p.xmit = cycles_ps(driver.xmit_cycles, mhz)
         self.p.xmit_buffer = cycles_ps(driver.xmit_buffer_cycles, mhz)
         self.p.tx_reap = cycles_ps(driver.tx_reap_cycles, mhz)
@@ -280,7 +278,6 @@ cdef class VelocityHost(Host):
             bus_ps += bus_move(&self.bus, BUS_TX_DATA, True, d.buffer[i].size, d.buffer[i].address_low % BUS_LINE_BYTES)
         self.dma_submit(DMA_TX, self.p.frame_gap_ps + (n - 1) * self.p.buffer_gap_ps, bus_ps)
 
-    @final
     cdef void wire_start(self) noexcept nogil:
         cdef int32_t bytes_on_wire
         if self.paused or self.tx_fifo.count == 0 or self.wire_busy:
@@ -288,8 +285,8 @@ cdef class VelocityHost(Host):
         self.wire_busy = True
         bytes_on_wire = max(self.frames.frame[fifo_first(&self.tx_fifo)].length_bytes, WIRE_SHORTEST_BYTES) + WIRE_OVERHEAD_BYTES
         self.device_stats.wire_bytes += bytes_on_wire
-        self.device_stats.wire_busy_ps += bytes_on_wire * self.p.byte_ps
-        queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.p.byte_ps)
+        self.device_stats.wire_busy_ps += bytes_on_wire * self.byte_ps
+        queue_set_busy(self.q, self.base + EVENT_WIRE, self.q.now_ps + bytes_on_wire * self.byte_ps)
 
     cdef void wire_done(self) noexcept nogil:
         """The frame has left: write its status back, tell the interrupt logic, and let it arrive."""
@@ -514,16 +511,6 @@ cdef class VelocityHost(Host):
         self.serve_rx = 0
         self.serve_tx = 0
 
-    cdef void pause(self) noexcept nogil:
-        """The peer asks for silence; unless it takes that back before, the request ends by itself."""
-        self.paused = True
-        queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.p.byte_ps)
-
-    cdef void resume(self) noexcept nogil:
-        self.paused = False
-        queue_clear(self.q, self.base + EVENT_PAUSE)
-        self.wire_start()
-
     cdef void poll_begin(self) noexcept nogil:
         """First pass: half the budget for received frames, one service call for sent ones."""
         self.stage = 0
@@ -552,9 +539,6 @@ cdef class VelocityHost(Host):
             self.irq_update()
 
     cdef void device_timer(self, int32_t kind) noexcept nogil:
-        if kind == EVENT_PAUSE:
-            self.resume()
-            return
         if kind == EVENT_TX_TIMER:
             self.tx_moderation.pending = 0
             self.device_stats.tx_timer_fires += 1

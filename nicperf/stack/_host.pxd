@@ -88,6 +88,7 @@ cdef class Host:
     cdef Host peer
     cdef server_t* serves[CONTEXTS]     # the CPU of each context
     cdef packet_t* qdisc
+    cdef int64_t byte_ps                # one byte on the wire
     cdef int32_t base                   # first event slot
     cdef int32_t qdisc_head, qdisc_count
     cdef int32_t qdisc_owner            # context that sends from the queue now, -1 = none
@@ -133,6 +134,7 @@ cdef class Host:
     cdef void state(self, int64_t* row) noexcept nogil
     cdef void counted(self, int64_t* device, int64_t* bus) noexcept nogil
     cdef void dma_done(self) noexcept nogil
+    cdef void wire_start(self) noexcept nogil
     cdef void wire_done(self) noexcept nogil
     cdef void device_timer(self, int32_t kind) noexcept nogil
     cdef void irq_done(self) noexcept nogil

@@ -3,7 +3,7 @@ from cython cimport final
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from nicperf.engine._ledger cimport HARD_IRQ, OP_NETIF_RX, OP_QDISC, OP_SOFTIRQ, OP_VARIATION, PROCESS, SOFT_IRQ, ledger_charge
-from nicperf.engine._queue cimport queue_clear, queue_clear_busy
+from nicperf.engine._queue cimport queue_clear, queue_clear_busy, queue_set
 from nicperf.engine._random cimport random_init, random_next
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_init, server_submit
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
@@ -13,6 +13,7 @@ cdef enum:
     BACKLOG_WEIGHT = 64                 # packets per turn, as a device's poll
     STREAMS_PER_HOST = 8                # of random numbers
     GRO_BYTES = 65535
+    PAUSE_BYTE_TIMES = 0xFFFF * 64      # the longest pause that a frame can ask for: 65535 quanta of 512 bit times
     QDISC_ROOM = 4096                   # the largest txqueuelen and backlog a scenario may ask for
 
 
@@ -81,6 +82,7 @@ cdef class Host:
         cdef double mhz = cpu.frequency_mhz / cpu.cycles_factor
         cdef int32_t options = 12 if sockets.tcp_timestamps else 0
 
+        self.byte_ps = <int64_t>(8e6 / wire.rate_mbit_s + 0.5)
         self.cost.irq_entry = cycles_ps(cpu.irq_entry_cycles, mhz)
         self.cost.irq_shared = cycles_ps(cpu.irq_shared_cycles, mhz) + <int64_t>(cpu.irq_shared_read_ns * 1000)
         self.cost.mmio_read = <int64_t>(cpu.mmio_read_ns * 1000)
@@ -164,6 +166,8 @@ cdef class Host:
                 self.soft_raise()
         elif kind == EVENT_PROCESS:
             self.job_done(server_finish(self.q, &self.process_cpu))
+        elif kind == EVENT_PAUSE:
+            self.resume()
         else:
             queue_clear(self.q, self.base + kind)
             self.device_timer(kind)
@@ -364,6 +368,10 @@ cdef class Host:
     cdef void dma_done(self) noexcept nogil:
         return
 
+    cdef void wire_start(self) noexcept nogil:
+        """Send the next frame, unless the wire is busy or the host paused."""
+        return
+
     cdef void wire_done(self) noexcept nogil:
         return
 
@@ -392,11 +400,14 @@ cdef class Host:
         return
 
     cdef void pause(self) noexcept nogil:
-        """The peer asks for silence."""
-        return
+        """The peer asks for silence; unless it takes that back before, the request ends by itself."""
+        self.paused = True
+        queue_set(self.q, self.base + EVENT_PAUSE, self.q.now_ps + PAUSE_BYTE_TIMES * self.byte_ps)
 
     cdef void resume(self) noexcept nogil:
-        return
+        self.paused = False
+        queue_clear(self.q, self.base + EVENT_PAUSE)
+        self.wire_start()
 
     cdef void merged(self, int32_t into, int32_t frame) noexcept nogil:
         """GRO has added a frame to the packet that began with another."""
