@@ -66,6 +66,21 @@ class Cpu:
 
 
 @dataclass(frozen=True)
+class MulticoreCpu(Cpu):
+    """Several cores, where the workload has many processes.
+
+    Notes
+    -----
+    Each core has a queue pair of the adapter with its interrupt, and an equal share of the processes, which stay where
+    they are; a stream has one process and uses one core, or two (`process_core`).
+
+    Not modelled: cores of two threads, cache lines that several cores write.
+    """
+
+    cores: int = parameter(4, "cores", 1, 8, "Cores that closed loops use, one queue pair each.")
+
+
+@dataclass(frozen=True)
 class Memory:
     """Cost of touching payload with the CPU, by residency of the source.
 
