@@ -34,9 +34,8 @@ def cluster(tmp_path: Path) -> Iterator[tuple[Path, list[subprocess.Popen[bytes]
                 processes.append(subprocess.Popen(command, stdout=log, stderr=log))
         yield address, processes
     finally:
-        for process in reversed(processes):
-            process.terminate()
         for process in processes:
+            process.kill()  # a worker whose scheduler has gone may not heed anything less
             process.wait()
 
 
