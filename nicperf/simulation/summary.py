@@ -54,7 +54,8 @@ def summarise(system: System, change: np.ndarray, seconds: Any) -> dict[str, Any
         Name with unit -> float or float array of shape (...). `throughput_mbit_s` is what reached the
         receiving socket, `sent_mbit_s` what the sending one took; `process_cpu_percent` is the part of
         `cpu_percent` that the process took, without interrupts and softirqs; service demand is netperf's: busy
-        microseconds per 1024 bytes received, NaN where nothing was.
+        microseconds per 1024 bytes received, NaN where nothing was; `frame_latency_us` the mean time of data
+        frames from the sending driver to the receiving protocol, NaN where none arrived.
     """
     host = dict(zip(HOST_COUNTERS, np.moveaxis(block_of(system, change, "host"), -1, 0), strict=True))
     common = block_of(system, change, "device")[..., : len(COMMON_COUNTERS)]
@@ -76,6 +77,8 @@ def summarise(system: System, change: np.ndarray, seconds: Any) -> dict[str, Any
         out[f"rx_frames_per_s_{side}"] = host["rx_frames"][..., i] / seconds
         out[f"bus_percent_{side}"] = 100 * bus_ps[..., i] * 1e-12 / seconds
         out[f"dma_gap_percent_{side}"] = 100 * device["gap_ps"][..., i] * 1e-12 / seconds
+    delivered = np.where(host["delivered"][..., 1] > 0, host["delivered"][..., 1], np.nan)
+    out["frame_latency_us"] = host["latency_ps"][..., 1] * 1e-6 / delivered
     out["frames_per_s"] = host["tx_frames"][..., 0] / seconds
     out["wire_percent"] = 100 * device["wire_busy_ps"][..., 0] * 1e-12 / seconds
     return out

@@ -16,9 +16,10 @@
    connect. netperf's histogram: decades of a hundred buckets.
 
 Not modelled: processes that move between cores, preemption by the scheduler, congestion window and slow start (10 segments
-hold the largest message here), the exact order of netperf's two time stamps (its few cycles), the control connection, what forking costs.
+hold the largest message here), the exact order of netperf's two time stamps (its few cycles), the control connection, what
+forking costs.
 
-Source: netperf 2.6 (src/netlib.c, nettest_omni.c) and facts read from Linux 3.12, net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c.
+Source: netperf 2.6 (src/netlib.c, nettest_omni.c); Linux 3.12, net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c.
 """
 from cython cimport final
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t
