@@ -21,7 +21,7 @@ cdef struct copies_params_t:
     int64_t lines[COPIES_DRAM]          # capacity by level
     double write_byte_ps[COPIES_LEVELS]
     double read_byte_ps[COPIES_LEVELS]
-    double cached_call_ps, nocache_call_ps, nocache_byte_ps, partial_line_ps, idle_fence_ps
+    double cached_call_ps, nocache_call_ps, nocache_byte_ps, split_line_ps, idle_fence_ps
     double dma_cache_ps, dma_memory_ps, dma_writeback_ps
     double application_lines            # its working set
     int32_t application_level           # the smallest that holds it; COPIES_DRAM = none does, or there is none
@@ -38,6 +38,7 @@ cdef struct copies_stats_t:             # names in copies.py, in this order
     int64_t displaced_lines             # found cached by a non-temporal store; of these dirty:
     int64_t displaced_dirty_lines
     int64_t partial_lines               # flushed from a write-combining buffer that was not full
+    int64_t split_lines                 # of these, begun by the call before
     int64_t fences, idle_fences
     int64_t dma_cache_lines, dma_memory_lines           # read by the device
     int64_t dma_writeback_lines         # of these, dirty without DDIO
@@ -79,7 +80,7 @@ cdef inline int copies_configure(copies_params_t* p, object spec, double frequen
     else:
         p.nocache_call_ps = 0
         p.nocache_byte_ps += spec.nocache_penalty_cycles * cycle_ps / COPIES_PENALTY_BYTES
-    p.partial_line_ps = spec.partial_line_cycles * cycle_ps
+    p.split_line_ps = spec.split_line_cycles * cycle_ps
     p.dma_cache_ps = spec.dma_cache_ns * 1e3
     p.dma_memory_ps = spec.dma_memory_ns * 1e3
     p.dma_writeback_ps = spec.dma_writeback_ns * 1e3
@@ -173,7 +174,8 @@ cdef inline int64_t copies_cached_ps(const copies_params_t* p, copies_state_t* s
 cdef inline int64_t copies_write_ps(const copies_params_t* p, copies_state_t* s, copies_stats_t* st, int64_t address,
                                     int32_t n_bytes) noexcept nogil:
     """One copy call from the user into kernel memory: the CPU time it takes."""
-    cdef int64_t i, partial, end = address + n_bytes
+    cdef int64_t i, end = address + n_bytes, first = address // COPIES_LINE_BYTES, last = (end - 1) // COPIES_LINE_BYTES
+    cdef bint splits = address % COPIES_LINE_BYTES != 0
     cdef copies_line_t* line
     if not p.nocache:
         st.cached_calls += 1
@@ -183,7 +185,7 @@ cdef inline int64_t copies_write_ps(const copies_params_t* p, copies_state_t* s,
     if n_bytes <= COPIES_PLAIN_BYTES:
         st.idle_fences += 1
         return copies_cached_ps(p, s, st, address, n_bytes, True) + <int64_t>(p.idle_fence_ps + 0.5)
-    for i in range(address // COPIES_LINE_BYTES, (end - 1) // COPIES_LINE_BYTES + 1):
+    for i in range(first, last + 1):
         line = &s.line[i]
         if copies_level(p, s, line) < COPIES_DRAM:
             st.displaced_lines += 1
@@ -192,11 +194,10 @@ cdef inline int64_t copies_write_ps(const copies_params_t* p, copies_state_t* s,
             st.writeback_lines += line.dirty
         line.dirty = 0
         copies_forget(line)
-    partial = (address % COPIES_LINE_BYTES != 0) + (end % COPIES_LINE_BYTES != 0)
-    partial = min(partial, (end - 1) // COPIES_LINE_BYTES - address // COPIES_LINE_BYTES + 1)
-    st.partial_lines += partial
+    st.partial_lines += min(splits + (end % COPIES_LINE_BYTES != 0), last - first + 1)
+    st.split_lines += splits
     st.nocache_bytes += n_bytes
-    return <int64_t>(p.nocache_call_ps + n_bytes * p.nocache_byte_ps + partial * p.partial_line_ps + 0.5)
+    return <int64_t>(p.nocache_call_ps + n_bytes * p.nocache_byte_ps + splits * p.split_line_ps + 0.5)
 
 
 cdef inline int64_t copies_read_ps(const copies_params_t* p, copies_state_t* s, copies_stats_t* st, int64_t address,

@@ -20,7 +20,8 @@ class Copies:
     A copy call of S bytes costs a + b * S. Through the caches, b depends on where each line of the kernel's buffer
     is; the user's buffer is in L1. The price contains the read for ownership and the write-back of what makes
     room. Around the caches, b is one price, a is the wait for the write-combining buffers at the fence, and a
-    line that the call does not fill is flushed by itself; a line that was cached is so no longer. Calls of up to
+    call that starts in the middle of a line, which the call before has flushed in part, pays for that; a line that
+    was cached is so no longer. Calls of up to
     7 bytes use plain stores and a fence with nothing to wait for.
 
     What a non-temporal call costs more than its bytes was measured at one message size only.
@@ -47,8 +48,9 @@ class Copies:
     and 60 ns bound a core to 10.7 GB/s, from which 0.4 cycles per byte to DRAM and 0.15 to L3 are guesses, as are
     the other prices. Nothing is published for non-temporal stores of this processor: the byte costs what it
     costs in L3, where the pages that the thread's sender reuses are, and the surplus is left to a fit (a core of
-    2023 takes 405 to 463 cycles). A partial line: 8-byte stores of that core lost 6 cycles for each, 32-byte
-    stores 207. A write-back to memory of 25.6 GB/s takes 2.5 ns.
+    2023 takes 405 to 463 cycles). Packed
+    copies of 1400 bytes, seven of eight of which start in a line's middle, lost 12 cycles there with 8-byte stores
+    (414 with 32-byte stores), although both kinds end in one. A write-back to memory of 25.6 GB/s takes 2.5 ns.
     """
 
     mode: str = choice("cached", ("cached", "nocache"), "How data from the user are copied.")
@@ -80,8 +82,8 @@ class Copies:
     nocache_cycles_per_byte: float = parameter(
         0.15, "cycles/byte", 0.0, 50.0, "Non-temporal copy of a byte, without that."
     )
-    partial_line_cycles: float = parameter(
-        6.0, "cycles", 0.0, 10000.0, "Flush of a line that a non-temporal copy does not fill."
+    split_line_cycles: float = parameter(
+        14.0, "cycles", 0.0, 10000.0, "What starting in the middle of a line adds to a non-temporal copy."
     )
     idle_fence_cycles: float = parameter(5.0, "cycles", 0.0, 1000.0, "A fence with nothing to wait for.")
     ddio: bool = switch(False, "The device reads and writes the last level instead of memory.")
@@ -115,6 +117,7 @@ COUNTERS = (
     "copy_displaced_lines",
     "copy_displaced_dirty_lines",
     "copy_partial_lines",
+    "copy_split_lines",
     "copy_fences",
     "copy_idle_fences",
     "copy_dma_cache_lines",
