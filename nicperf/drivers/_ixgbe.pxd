@@ -20,7 +20,7 @@ cdef struct port_params_t:
 cdef struct ixgbe_params_t:
     int32_t tx_ring, rx_ring
     int64_t itr_ps
-    int64_t xmit, xmit_buffer, tx_reap, rx_reap, rx_page, rx_refill, poll
+    int64_t xmit, xmit_buffer, tx_reap, rx_reap, rx_page, rx_refill, poll, handover
     bint tso, rsc, dynamic
 
 cdef struct ixgbe_stats_t:              # names in ixgbe.py, in this order
@@ -84,6 +84,7 @@ cdef class IxgbeHost(Host):
     cdef int32_t poll_rx, poll_tx, poll_buffers
     cdef bint poll_last
 
+    cdef void handover(self, int32_t context, int32_t n) noexcept nogil
     cdef bint next_lost(self) noexcept nogil
     cdef void packet_done(self) noexcept nogil
     cdef int64_t burst_take(self) noexcept nogil

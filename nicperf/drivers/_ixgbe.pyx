@@ -4,8 +4,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 from nicperf.engine._ledger cimport (
-    HARD_IRQ, OP_GRO, OP_GSO, OP_IRQ_ENTRY, OP_MMIO_WRITE, OP_PAGE, OP_POLL, OP_RX_REAP, OP_RX_REFILL, OP_SKB_ALLOC,
-    OP_SKB_FREE, OP_TX_REAP, OP_XMIT, SOFT_IRQ, ledger_charge,
+    HARD_IRQ, OP_GRO, OP_GSO, OP_HANDOVER, OP_IRQ_ENTRY, OP_MMIO_WRITE, OP_PAGE, OP_POLL, OP_RX_REAP, OP_RX_REFILL, OP_SKB_ALLOC,
+    OP_SKB_FREE, OP_TX_REAP, OP_XMIT, PROCESS, SOFT_IRQ, ledger_charge,
 )
 from nicperf.engine._queue cimport queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_submit
@@ -157,6 +157,7 @@ cdef class IxgbeHost(Host):
         self.p.rx_page = cycles_ps(driver.rx_page_cycles, mhz)
         self.p.rx_refill = cycles_ps(driver.rx_refill_cycles, mhz)
         self.p.poll = cycles_ps(driver.poll_cycles, mhz)
+        self.p.handover = cycles_ps(spec.cpu.handover_cycles, mhz) if spec.cpu.process_core == "other" else 0
         self.itr_ps = self.p.itr_ps
         self.tx_itr.cls = self.rx_itr.cls = ITR_LOW
         self.tx_free = self.p.tx_ring
@@ -213,6 +214,21 @@ cdef class IxgbeHost(Host):
         row[3] = self.rx_returned
         row[4] = self.rx_credit
 
+    # between the cores of process and softirq ----------------------------------------------------------------------------
+
+    @final
+    cdef void handover(self, int32_t context, int32_t n) noexcept nogil:
+        if self.p.handover:
+            ledger_charge(&self.ledger, context, OP_HANDOVER, n * self.p.handover, n)
+
+    cdef int64_t copy_in_ps(self, int64_t n_bytes) noexcept nogil:
+        self.handover(PROCESS, 1)
+        return Host.copy_in_ps(self, n_bytes)
+
+    cdef int64_t copy_out_ps(self, int64_t n_bytes) noexcept nogil:
+        self.handover(PROCESS, 1)
+        return Host.copy_out_ps(self, n_bytes)
+
     # transmit, driver side -------------------------------------------------------------------------------------------
 
     cdef bint xmit_room(self) noexcept nogil:
@@ -229,6 +245,8 @@ cdef class IxgbeHost(Host):
             ledger_charge(&self.ledger, context, OP_SKB_ALLOC, self.cost.skb_alloc, 1)
         ledger_charge(&self.ledger, context, OP_XMIT, self.p.xmit + self.packet_descriptors(p) * self.p.xmit_buffer, 1)
         ledger_charge(&self.ledger, context, OP_MMIO_WRITE, self.cost.mmio_write, 1)
+        if context == SOFT_IRQ:
+            self.handover(context, 1)
 
     cdef void xmit(self, packet_t* p) noexcept nogil:
         """Post the packet, or without TSO its first segment, and ring the doorbell."""
@@ -390,6 +408,7 @@ cdef class IxgbeHost(Host):
         if self.poll_tx:
             ledger_charge(&self.ledger, SOFT_IRQ, OP_TX_REAP, self.poll_tx * self.p.tx_reap, self.poll_tx)
             ledger_charge(&self.ledger, SOFT_IRQ, OP_SKB_FREE, self.poll_tx * self.cost.skb_free, self.poll_tx)
+            self.handover(SOFT_IRQ, self.poll_tx)
         if taken:
             ledger_charge(&self.ledger, SOFT_IRQ, OP_RX_REAP, taken * self.p.rx_reap, taken)
             ledger_charge(&self.ledger, SOFT_IRQ, OP_SKB_ALLOC, taken * self.cost.skb_alloc, taken)

@@ -1,4 +1,4 @@
-"""Many timers behind one event slot: a binary heap of deadlines. A deadline is never taken back; its owner ignores it when it comes."""
+"""Many timers behind one event slot: a binary heap of deadlines. None is taken back; its owner may ignore it when it comes."""
 from libc.stdint cimport INT64_MAX, int32_t, int64_t
 
 cdef struct deadline_t:

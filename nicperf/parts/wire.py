@@ -38,10 +38,10 @@ class BufferedWire(Wire):
     is lost whole, with all its segments.
     """
 
-    buffer_bytes: int = parameter(
-        0,
+    buffer_bytes: float = parameter(
+        0.0,
         "bytes",
-        0,
-        1 << 26,
+        0.0,
+        1e8,
         "Most that may wait for the wire in one direction; 0 = the device queues wait.",
     )

@@ -1,4 +1,4 @@
-"""One run: two hosts on a wire, of one core or of several, from assembly to the table of snapshots. The GIL is released for the whole run."""
+"""One run: two hosts on a wire, each of one core or of several. The GIL is released for the whole run."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
@@ -261,12 +261,9 @@ cdef class Simulation:
             self._slices(slice_ps, out[1:], record, histogram)
         return rows, latency, trace[: min(trace_events, self.events)]
 
-    @property
     def exchanges(self):
-        """What the instances of a closed loop have measured, in their order: see `ExchangeSocket.results`; None without any."""
+        """What the instances of a closed loop have measured, in their order: see `ExchangeSocket.results`."""
         sockets = [(<Host>host).socket for host in self.cores[0]]
-        if not isinstance(sockets[0], ExchangeSocket):
-            return None
         figures, histogram = (np.concatenate(parts) for parts in zip(*(socket.results() for socket in sockets), strict=True))
         order = figures[:, 0].argsort()
         return figures[order], histogram[order]

@@ -104,7 +104,7 @@ class Exchanges:
 
 
 def percentile_us(counts: np.ndarray, percent: float) -> float:
-    """netperf's percentile of one histogram.
+    """Percentile, by netperf's rule, of one histogram.
 
     Parameters
     ----------

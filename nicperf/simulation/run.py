@@ -280,7 +280,8 @@ def execute(sc: Scenario, local: Any, remote: Any, seed: int, wiretap: Wiretap |
         window_s = local.workload.window_s
         span_s = window_s + local.workload.start_skew_s
         rows, latency, _ = simulation.run(0, round(span_s * 1e12 / sc.slices), sc.slices)
-        return Outcome(rows, latency, span_s, Exchanges(window_s, span_s, *simulation.exchanges))
+        exchanges = Exchanges(window_s, span_s, *simulation.exchanges())
+        return Outcome(rows, latency, span_s, exchanges)
     slice_ps = round(sc.duration_s * 1e12 / sc.slices)
     first, *later = pauses(sc.slices) if sc.stopping else [sc.slices]
     rows, latency, _ = simulation.run(round(sc.warmup_s * 1e12), slice_ps, first)

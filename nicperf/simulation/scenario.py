@@ -235,7 +235,7 @@ def check_seed(seed: Any, place: str = "scenario") -> int:
 #: What both hosts must agree on.
 _SAME_ON_BOTH = (
     "wire.rate_mbit_s", "wire.mtu_bytes", "workload.message_bytes", "workload.instances", "workload.request_bytes",
-    "workload.response_bytes", "workload.window_s", "workload.start_skew_s", "cpu.cores",
+    "workload.response_bytes", "cpu.cores",
 )  # fmt: skip
 
 

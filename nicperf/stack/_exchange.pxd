@@ -53,7 +53,7 @@ cdef class ExchangeSocket(Socket):
     cdef int32_t running                # process whose turn it is, -1 = none
     cdef int32_t turn_bytes             # that it reads in this turn
     cdef bint turn_sends
-    cdef int32_t soft_sender, soft_send # connection and what it sends from the softirq
+    cdef int32_t soft_sender            # connection that sends from the softirq, -1 = none
     cdef int32_t input_ack              # connection that acknowledges the packet under way, -1 = none
 
     cdef int place(self, int32_t core, int32_t cores) except -1

@@ -1,23 +1,25 @@
 """netperf TCP_RR, many instances at once, on the TCP of Linux 3.12.
 
-1. Instance i forks at its share of `start_skew_s` and connects; the server's softirq answers the SYN. From then on each of its
-   transactions is a request, the server's response, and no pause: the next request leaves in the turn that has read the response.
-2. Processes of one core take turns in the order in which they woke (a run queue). A turn that ends a sleep costs `cpu.wakeup_cycles`,
-   then a recv call for what is there, and once a message is complete a send call. A message is written in one piece; its
-   packets are at most `super_packet_bytes` long. A server answers in the same way.
+1. Instance i forks at its share of `start_skew_s` and connects; the server's softirq answers the SYN. From then on each of
+   its transactions is a request, the server's response, and no pause: the next request leaves in the turn that has read the
+   response.
+2. Processes of one core take turns in the order in which they woke (a run queue). A turn that ends a sleep costs
+   `cpu.wakeup_cycles`, then a recv call for what is there, and once a message is complete a send call. A message is written
+   in one piece; its packets are at most `super_packet_bytes` long. A server answers in the same way.
 3. A packet that leaves acknowledges what has come in. More than one full segment that has not been acknowledged is so at once,
    from the softirq; less waits for a packet to go with, at most the delayed-ACK time.
-4. Whatever is not acknowledged `rto_us` after the last progress goes out again, doubled each time. With a tail loss probe the last
-   segment goes out once before, if there are more than one, after `tail_probe_us`. An ACK that acknowledges nothing
+4. Whatever is not acknowledged `rto_us` after the last progress goes out again, doubled each time. With a tail loss probe the
+   last segment goes out once before, if there are more than one, after `tail_probe_us`. An ACK that acknowledges nothing
    new while something is under way says that it is lost: all of it goes out again, once.
-5. Each client counts over its own window, `window_s` long from its fork. A transaction that ends later is not counted, and the client stops.
-   Times are whole microseconds, from the end of one transaction to the end of the next; the first contains the connect. netperf's
-   histogram: decades of a hundred buckets.
+5. Each client counts over its own window, `window_s` long from its fork. A transaction that ends later is not counted, and the
+   client stops. Times are whole microseconds, from the end of one transaction to the end of the next; the first contains the
+   connect. netperf's histogram: decades of a hundred buckets.
 
 Not modelled: processes that move between cores, preemption by the scheduler, congestion window and slow start (10 segments
-hold the largest message here), the exact order of netperf's two time stamps (its few cycles), the control connection, what forking costs.
+hold the largest message here), the exact order of netperf's two time stamps (its few cycles), the control connection, what
+forking costs.
 
-Source: netperf 2.6 (src/netlib.c, nettest_omni.c) and facts read from Linux 3.12, net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c.
+Source: netperf 2.6 (src/netlib.c, nettest_omni.c); Linux 3.12, net/ipv4/tcp_input.c, tcp_output.c, tcp_timer.c.
 """
 from cython cimport final
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint32_t
@@ -98,7 +100,7 @@ cdef class ExchangeSocket(Socket):
         histogram = np.empty((self.count, HISTOGRAM_DECADES, HISTOGRAM_BUCKETS), dtype=np.uint32)
         cdef int32_t i, b
         cdef int64_t[:, ::1] out = figures
-        cdef uint32_t[:, ::1] buckets = histogram.reshape(self.count, -1)
+        cdef uint32_t[:, ::1] buckets = histogram.reshape(self.count, HISTOGRAM_DECADES * HISTOGRAM_BUCKETS)
         cdef const connection_t* c
         for i in range(self.count):
             c = &self.connection[i]
