@@ -11,7 +11,9 @@ from collections.abc import Iterable
 import pytest
 from nicperf.parts._parts_probe import Copying
 
+from nicperf.errors import ScenarioError
 from nicperf.parts.copies import Copies
+from nicperf.simulation import copy_map
 
 CLOCK_MHZ = 2100.0
 CACHES = {"l1_bytes": 48 << 10, "l2_bytes": 2 << 20, "l3_bytes": 32 << 20}
@@ -111,3 +113,30 @@ def test_an_application_suffers_only_where_it_fits_alone_and_not_with_the_copies
     assert missing_share("cached", 1536 << 10, 32 << 10) < 0.01
     assert missing_share("cached", 512 << 10, 1 << 20) < 0.01
     assert missing_share("cached", 8 << 20, 1 << 20) < 0.01
+
+
+@pytest.mark.parametrize("reading", ["per_call", "per_byte"])
+@pytest.mark.parametrize("size_bytes", [1, 7, 8, 100, 1400, 16384])
+def test_the_map_is_the_ring_in_closed_form(reading: str, size_bytes: int) -> None:
+    """The part walks each ring three times; of the last round the mean counts. A ring ends where a line ends."""
+    settings = {"l1_bytes": 4 << 10, "l2_bytes": 64 << 10, "l3_bytes": 512 << 10, "penalty_reading": reading}
+    whole = 64 * size_bytes
+    for target in (2 << 10, 32 << 10, 200 << 10, 2 << 20):
+        ring = max(target // whole, 1) * whole
+        (row,) = copy_map(
+            [size_bytes], [ring], **{f"copies.{k}": v for k, v in settings.items()}
+        ).itertuples()
+        for mode, expected in (("cached", row.cached_cycles), ("nocache", row.nocache_cycles)):
+            copying = Copying(Copies(mode=mode, **settings), 1000.0, ring)
+            rounds = [
+                [copying.write_ps(start, size_bytes) for start in range(0, ring, size_bytes)]
+                for _ in range(3)
+            ]
+            assert sum(rounds[-1]) / len(rounds[-1]) / 1000 == pytest.approx(expected, rel=1e-3)
+
+
+def test_the_map_refuses_what_the_model_does_not_have() -> None:
+    with pytest.raises(ScenarioError, match=r"copies\.l4_bytes"):
+        copy_map(**{"copies.l4_bytes": 1})
+    with pytest.raises(ScenarioError, match="sizes_bytes = 0"):
+        copy_map([0])
