@@ -10,6 +10,7 @@ from nicperf.charts.ceilings import ceilings
 from nicperf.charts.copies import copies
 from nicperf.charts.copy_map import copy_map
 from nicperf.charts.costs import bus, costs
+from nicperf.charts.latency import latency
 from nicperf.charts.ledger import figures, ledger
 from nicperf.charts.path import path
 from nicperf.charts.ring import ring
@@ -29,6 +30,7 @@ __all__ = [
     "copy_map",
     "costs",
     "figures",
+    "latency",
     "ledger",
     "path",
     "ring",
