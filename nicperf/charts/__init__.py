@@ -12,6 +12,7 @@ from nicperf.charts.costs import bus, costs
 from nicperf.charts.ledger import figures, ledger
 from nicperf.charts.path import path
 from nicperf.charts.ring import ring
+from nicperf.charts.scores import scores
 from nicperf.charts.sensitivity import sensitivity
 from nicperf.charts.sweep import sweep
 from nicperf.charts.sweep2d import sweep2d
@@ -30,6 +31,7 @@ __all__ = [
     "ledger",
     "path",
     "ring",
+    "scores",
     "sensitivity",
     "sweep",
     "sweep2d",

@@ -40,20 +40,20 @@ def ledger(slug: str | None = None, *, progress: bool = False) -> pd.DataFrame:
     return _stacked(((name, _ledger(name, progress)) for name in names), COLUMNS)
 
 
-def scores(slug: str | None = None, *, progress: bool = False) -> pd.DataFrame:
+def scores(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     """Errors of the held-out figures: the model's, and on the same rows those of four baselines.
 
     Parameters
     ----------
-    slug, progress
-        As for `ledger`.
+    frame : DataFrame, optional
+        A ledger, of one experiment or of several; that of all threads when not given.
 
     Returns
     -------
     DataFrame
         See `nicperf.experiments.scores.score`.
     """
-    return score(ledger(slug, progress=progress))
+    return score(ledger() if frame is None else frame)
 
 
 def left_out(slug: str | None = None) -> pd.DataFrame:
