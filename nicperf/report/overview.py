@@ -85,22 +85,11 @@ def rows(ledger: pd.DataFrame) -> Table:
     shown = ledger.loc[(ledger["kind"] == "figure") & told].copy()
     shown["range"] = _ranges(shown)
     left = int((ledger["kind"] == "figure").sum()) - len(shown)
-    columns = [
-        "slug",
-        "id",
-        "role",
-        "published",
-        "predicted",
-        "range",
-        "unit",
-        "error_percent",
-        "verdict",
-        "why",
-    ]
+    columns = ["slug", "id", "role", "published", "predicted", "range", "error_percent", "verdict"]
     return Table(
         shown[columns],
-        f"Ledger: {len(shown)} figures. Settings, counts and intervals that no model answers: {left} more, in "
-        "`nicperf ledger --format csv`",
+        f"Ledger: {len(shown)} figures; {left} settings, counts and single intervals that no model answers are in "
+        "the CSV of nicperf ledger",
         {**TITLES, "range": "over equally good fits"},
         filtered=True,
     )
@@ -165,7 +154,7 @@ def misses(ledger: pd.DataFrame) -> Table:
     missed = missed.sort_values(
         ["slug", "size"], key=lambda c: c.map(order) if c.name == "slug" else -c, kind="stable"
     )
-    columns = ["slug", "id", "published", "predicted", "range", "unit", "error_percent", "verdict"]
+    columns = ["slug", "id", "published", "predicted", "range", "verdict", "why"]
     return Table(
         missed[columns],
         f"Held-out figures missed: {len(missed)}",
