@@ -15,7 +15,15 @@ import click
 
 import nicperf
 from nicperf.errors import NicperfError, closest
-from nicperf.layout import LAYOUTS, as_table, print_frame, print_json, stacked
+from nicperf.layout import (
+    LAYOUTS,
+    as_table,
+    check_table,
+    print_frame,
+    print_json,
+    stacked,
+    write_table,
+)
 
 # pandas and what stands on it are imported by the commands that need them, so that help comes at once.
 if TYPE_CHECKING:
@@ -28,6 +36,12 @@ class InputError(click.ClickException):
     """Wrong input, told in one line."""
 
     exit_code = 2
+
+
+class Interrupted(click.ClickException):
+    """Ctrl-C during work that keeps what it has done."""
+
+    exit_code = 130
 
 
 class Commands(click.Group):
@@ -44,6 +58,11 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except NicperfError as error:
             raise InputError(" ".join(str(error).split())) from error
+        except KeyboardInterrupt as stop:
+            said = "; ".join(getattr(stop, "__notes__", []))
+            if not said:
+                raise
+            raise Interrupted(f"interrupted: {said}") from stop
 
 
 def settings(ctx: click.Context, param: click.Parameter, pairs: Sequence[str]) -> dict[str, Any]:
@@ -106,6 +125,20 @@ def output_option(name: str, help: str) -> Callable[[Any], Any]:
         name, type=click.Path(dir_okay=False), metavar="FILE", callback=in_a_folder, help=help
     )
 
+
+def a_table(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Refuse a table's file that cannot be written before the work for it is done."""
+    if path:
+        check_table(path)
+    return in_a_folder(ctx, param, path)
+
+
+cache_option = click.option(
+    "--cache/--no-cache",
+    default=True,
+    show_default=True,
+    help="Keep runs on disk and take those that are there; NICPERF_CACHE names another folder.",
+)
 
 write_option = click.option("--write", is_flag=True, help="Keep the result in the experiment's data folder.")
 
@@ -267,13 +300,38 @@ def simulate(
 @click.option(
     "--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each combination."
 )
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    callback=a_table,
+    help="Write the rows to a .csv or .parquet file instead of printing them.",
+)
+@cache_option
 @format_option
 def sweep(
-    slug: str, configuration: str, workload: str, grid: dict[str, list[Any]], seeds: int, layout: str
+    slug: str,
+    configuration: str,
+    workload: str,
+    grid: dict[str, list[Any]],
+    seeds: int,
+    out: str | None,
+    cache: bool,
+    layout: str,
 ) -> None:
-    """Run the model for every combination of values."""
-    frame = nic.sweep(nic.experiment(slug), configuration, workload, grid, seeds=range(seeds))
-    print_frame(frame, layout, [*grid, "seed", *SHOWN["sweep"]])
+    """Run the model for every combination of values.
+
+    One row for each run: the values by dotted name, the seed, and the figures, whose names end in their unit.
+    Ctrl-C keeps the runs that are done; the same command goes on from there.
+    """
+    if out and layout != "table":
+        raise click.UsageError("--out has the layout that its ending names; leave --format out")
+    frame = nic.sweep(nic.experiment(slug), configuration, workload, grid, seeds=range(seeds), cache=cache)
+    if out:
+        write_table(frame, out)
+        click.echo(f"{len(frame)} runs written to {out}", err=True)
+    else:
+        print_frame(frame, layout, [*grid, "seed", *SHOWN["sweep"]])
 
 
 @main.command()
