@@ -14,6 +14,7 @@ from nicperf.charts.latency import latency
 from nicperf.charts.ledger import figures, ledger
 from nicperf.charts.path import path
 from nicperf.charts.ring import ring
+from nicperf.charts.scores import scores
 from nicperf.charts.sensitivity import sensitivity
 from nicperf.charts.sweep import sweep
 from nicperf.charts.sweep2d import sweep2d
@@ -34,6 +35,7 @@ __all__ = [
     "ledger",
     "path",
     "ring",
+    "scores",
     "sensitivity",
     "sweep",
     "sweep2d",

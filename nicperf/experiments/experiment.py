@@ -111,6 +111,11 @@ class Experiment:
             )
         return pd.DataFrame(rows)
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether a fit is stored, or nothing needs one."""
+        return not self.config.free or (self.folder / "fit.json").exists()
+
     @cached_property
     def fit(self) -> Fit:
         """The stored calibration.
