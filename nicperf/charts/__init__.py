@@ -14,6 +14,7 @@ from nicperf.charts.ledger import figures, ledger
 from nicperf.charts.path import path
 from nicperf.charts.ring import ring
 from nicperf.charts.sensitivity import sensitivity
+from nicperf.charts.significance import significance
 from nicperf.charts.sweep import sweep
 from nicperf.charts.sweep2d import sweep2d
 from nicperf.charts.timeline import timeline
@@ -33,6 +34,7 @@ __all__ = [
     "path",
     "ring",
     "sensitivity",
+    "significance",
     "sweep",
     "sweep2d",
     "timeline",

@@ -259,6 +259,19 @@ def copy_place_frame():
     return pd.DataFrame([(16384, 300e3, 1200e3)], columns=["size_bytes", "low_bytes", "high_bytes"])
 
 
+def significance_frame():
+    return pd.DataFrame(
+        [
+            ("rr", "latency_p50_us", "yes", True, -12.7, -20.0, -8.7, 1e-7, 13.0, -0.03),
+            ("rr", "latency_p99_us", "no", False, 0.4, 0.0, 0.9, 1.0, 12.0, 0.01),
+        ],
+        columns=[
+            *["workload", "quantity", "significant", "called_equal", "t", "t_low", "t_high"],
+            *["p_holm", "freedom", "delta_percent"],
+        ],
+    )
+
+
 DRAWN = {
     "ledger": lambda: charts.ledger(ledger_frame()),
     "figures": lambda: charts.figures(ledger_frame()),
@@ -277,6 +290,7 @@ DRAWN = {
     "copies": lambda: charts.copies(copies_frame(), crossovers_frame()),
     "copy_map": lambda: charts.copy_map(copy_map_frame(), copy_place_frame()),
     "sensitivity": lambda: charts.sensitivity(sensitivity_frame()),
+    "significance": lambda: charts.significance(significance_frame()),
     "sweep": lambda: charts.sweep(
         sweep_frame(), "nic.dma_burst_dwords", bound="workload", published=published_frame()
     ),
@@ -381,6 +395,7 @@ CARRY = {
     "copies": (charts.copies, copies_frame, "placement", "p10_ns_per_byte"),
     "copy_map": (charts.copy_map, copy_map_frame, "size_bytes", "ratio"),
     "sensitivity": (charts.sensitivity, sensitivity_frame, "parameter", "elasticity"),
+    "significance": (charts.significance, significance_frame, "called_equal", "t"),
     "sweep": (
         lambda f: charts.sweep(f, "nic.dma_burst_dwords"),
         sweep_frame,
