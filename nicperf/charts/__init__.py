@@ -10,9 +10,11 @@ from nicperf.charts.ceilings import ceilings
 from nicperf.charts.copies import copies
 from nicperf.charts.copy_map import copy_map
 from nicperf.charts.costs import bus, costs
+from nicperf.charts.latency import latency
 from nicperf.charts.ledger import figures, ledger
 from nicperf.charts.path import path
 from nicperf.charts.ring import ring
+from nicperf.charts.scores import scores
 from nicperf.charts.sensitivity import sensitivity
 from nicperf.charts.significance import significance
 from nicperf.charts.sweep import sweep
@@ -30,9 +32,11 @@ __all__ = [
     "copy_map",
     "costs",
     "figures",
+    "latency",
     "ledger",
     "path",
     "ring",
+    "scores",
     "sensitivity",
     "significance",
     "sweep",

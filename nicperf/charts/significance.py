@@ -16,7 +16,7 @@ CALLED = {"called equal in the post": VERMILLION, "other rows": GREY}
 
 def significance(
     frame: pd.DataFrame, *, title: str = "Which differences exceed the printed deviations?"
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     """Draw Welch's t of each pair of printed means.
 
     Parameters
@@ -46,7 +46,11 @@ def significance(
     ]
     data["post"] = data.pop("called_equal").map(dict(zip((True, False), CALLED, strict=True)))
     data["critical"] = stdtrit(data["freedom"], 0.975)
-    axis = alt.Axis(values=[-30, -10, -3, -1, 0, 1, 3, 10, 30], format="+d", title="Welch's t")
+    axis = alt.Axis(
+        values=[-30, -10, -3, -1, 0, 1, 3, 10, 30],
+        labelExpr="(datum.value > 0 ? '+' : '') + datum.label",
+        title="Welch's t",
+    )
     x = alt.X("t:Q", scale=alt.Scale(type="symlog", constant=1), axis=axis)
     base = alt.Chart(data).encode(y=alt.Y("row:N", title=None, sort=None))
     band = (
@@ -58,7 +62,7 @@ def significance(
     reach = base.mark_rule(strokeWidth=3).encode(x=alt.X("t_low:Q"), x2="t_high:Q", color=colour)
     style = {**PUBLISHED, "size": 80, "tooltip": TOOLTIP}
     marks = base.mark_point(**style).encode(x=x)
-    zero = alt.Chart().mark_rule(opacity=0.4).encode(x=alt.datum(0))
+    zero = alt.Chart(pd.DataFrame({"t": [0]})).mark_rule(opacity=0.4).encode(x="t:Q")
     denied = data[(data["post"] == next(iter(CALLED))) & (data["significant"] == "yes")]
     words = "; ".join(
         f"{r} t = {labels.number(t, 3)}" for r, t in zip(denied["row"], denied["t"], strict=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -72,13 +74,13 @@ def significance(
         runs = source.workloads[pair["workload"]].runs
         if runs is None or runs < 2:
             continue
-        samples = [_sample(pair, suffix, runs) for suffix in ("first", "second")]
+        before, after = (_sample(pair, suffix, runs) for suffix in ("first", "second"))
         row = {name: pair[name] for name in KEYS}
         row |= {"unit": pair["unit_first"], "kind": pair["kind_first"], "runs": runs}
-        for name, sample in zip(("first", "second"), samples, strict=True):
+        for name, sample in (("first", before), ("second", after)):
             row |= {f"value_{name}": sample.value, f"sd_{name}": sample.sd}
         ids = {pair["id_first"], pair["id_second"]}
-        rows.append((row, welch(*samples), ids <= equal))
+        rows.append((row, welch(before, after), ids <= equal))
     if not rows:
         raise DataError("no pair of figures with deviations", place=slug, cure="choose other configurations")
     return _frame(rows)
@@ -95,13 +97,13 @@ def _rests_on(slug: str, claim: str | None, root: Path | None) -> set[str]:
     return set(claims[claim])
 
 
-def _sample(pair: dict[str, object], suffix: str, runs: int) -> Sample:
+def _sample(pair: Mapping[Hashable, Any], suffix: str, runs: int) -> Sample:
     printed = read_printed(str(pair[f"value_text_{suffix}"]), str(pair[f"unit_{suffix}"]))
     assert printed.spread is not None  # rows without one were dropped
     return Sample(printed.value, printed.spread, runs, printed.resolution)
 
 
-def _frame(rows: list[tuple[dict[str, object], Difference, bool]]) -> pd.DataFrame:
+def _frame(rows: list[tuple[dict[str, Any], Difference, bool]]) -> pd.DataFrame:
     differences = [difference for _, difference, _ in rows]
     frame = pd.DataFrame([row for row, _, _ in rows])
     found = pd.DataFrame(map(asdict, differences))

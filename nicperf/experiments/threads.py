@@ -28,8 +28,8 @@ def ledger(slug: str | None = None, *, progress: bool = False) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `slug`, then the columns of `Experiment.ledger`. Rows of a thread without a model are there, too, as
-        *cannot tell*.
+        `slug`, then the columns of `Experiment.ledger`. Rows of a thread without a model, or whose model has not
+        been calibrated yet, are there, too, as *cannot tell*.
 
     Raises
     ------
@@ -40,20 +40,20 @@ def ledger(slug: str | None = None, *, progress: bool = False) -> pd.DataFrame:
     return _stacked(((name, _ledger(name, progress)) for name in names), COLUMNS)
 
 
-def scores(slug: str | None = None, *, progress: bool = False) -> pd.DataFrame:
+def scores(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     """Errors of the held-out figures: the model's, and on the same rows those of four baselines.
 
     Parameters
     ----------
-    slug, progress
-        As for `ledger`.
+    frame : DataFrame, optional
+        A ledger, of one experiment or of several; that of all threads when not given.
 
     Returns
     -------
     DataFrame
         See `nicperf.experiments.scores.score`.
     """
-    return score(ledger(slug, progress=progress))
+    return score(ledger() if frame is None else frame)
 
 
 def left_out(slug: str | None = None) -> pd.DataFrame:
@@ -76,9 +76,9 @@ def left_out(slug: str | None = None) -> pd.DataFrame:
     DataError
         A thread's refits are not stored, or belong to another experiment.
     """
-    from nicperf.experiments import available, experiment
+    from nicperf.experiments import experiment
 
-    names = [slug] if slug else [name for name in published.slugs() if name in available()]
+    names = [slug] if slug else [name for name in published.slugs() if _answered(name)]
     return _stacked(((name, experiment(name).left_out) for name in names), LEFT_OUT)
 
 
@@ -121,17 +121,22 @@ def record_verdicts(ledger: pd.DataFrame) -> None:
 
 def _with_model(ledger: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, Path]]:
     """Rows of each thread that a model answers for, and the file of its recorded verdicts."""
-    from nicperf.experiments import available
-
     for slug, rows in ledger.groupby("slug", sort=False):
-        if slug in available():
+        if _answered(str(slug)):
             yield str(slug), rows, data_dir() / str(slug) / "verdicts.csv"
 
 
-def _ledger(slug: str, progress: bool) -> pd.DataFrame:
+def _answered(slug: str) -> bool:
+    """Whether a thread has a model, and the model a fit."""
     from nicperf.experiments import available, experiment
 
-    if slug in available():
+    return slug in available() and experiment(slug).calibrated
+
+
+def _ledger(slug: str, progress: bool) -> pd.DataFrame:
+    from nicperf.experiments import experiment
+
+    if _answered(slug):
         return experiment(slug).ledger(progress=progress)
     return unanswered(published.figures(slug), published.claims(slug))
 

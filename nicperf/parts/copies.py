@@ -97,6 +97,9 @@ class Copies:
     application_bytes: int = parameter(
         0, "bytes", 0, 1 << 30, "Working set of an application beside the copies; 0 for none."
     )
+    application_accesses: int = parameter(
+        512, "accesses", 0, 1 << 20, "Its random accesses between two copies to the kernel."
+    )
     application_miss_cycles: float = parameter(
         125.0, "cycles", 0.0, 10000.0, "What a missing line adds to an access of that application."
     )
