@@ -92,7 +92,7 @@ def _sample(
         costs = np.full(len(points), np.inf)
         legal = ((points >= 0) & (points <= 1)).all(axis=1)
         if legal.any():
-            costs[legal] = (objective.residuals(list(points[legal])) ** 2).sum(axis=1)
+            costs[legal] = objective.costs_within(list(points[legal]), walk.cost + walk.delta)
         lowest = int(costs.argmin())
         if costs[lowest] < walk.cost - NOT_ARRIVED * walk.delta:
             raise LowerPoint(points[lowest].copy(), float(costs[lowest]))
