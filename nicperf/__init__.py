@@ -17,6 +17,7 @@ _HOME = {
     "parse": "nicperf.parsers",
     "scores": "nicperf.experiments",
     "segment": "nicperf.packets",
+    "significance": "nicperf.experiments",
     "simulate": "nicperf.simulation",
     "sweep": "nicperf.experiments",
 }

@@ -16,6 +16,7 @@ from nicperf.charts.path import path
 from nicperf.charts.ring import ring
 from nicperf.charts.scores import scores
 from nicperf.charts.sensitivity import sensitivity
+from nicperf.charts.significance import significance
 from nicperf.charts.sweep import sweep
 from nicperf.charts.sweep2d import sweep2d
 from nicperf.charts.timeline import timeline
@@ -37,6 +38,7 @@ __all__ = [
     "ring",
     "scores",
     "sensitivity",
+    "significance",
     "sweep",
     "sweep2d",
     "timeline",
