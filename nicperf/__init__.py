@@ -15,6 +15,7 @@ _HOME = {
     "parse": "nicperf.parsers",
     "segment": "nicperf.packets",
     "simulate": "nicperf.simulation",
+    "suggest": "nicperf.experiments",
     "sweep": "nicperf.experiments",
 }
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from nicperf.errors import ScenarioError, closest
 from nicperf.experiments.config_reader import FOLDER, available, read
 from nicperf.experiments.experiment import Experiment
+from nicperf.experiments.suggest import suggest
 from nicperf.experiments.sweep import sweep
 
-__all__ = ["Experiment", "available", "experiment", "experiments", "sweep"]
+__all__ = ["Experiment", "available", "experiment", "experiments", "suggest", "sweep"]
 
 
 def experiments() -> list[str]:
