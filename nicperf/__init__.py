@@ -12,6 +12,7 @@ _HOME = {
     "experiment": "nicperf.experiments",
     "experiments": "nicperf.experiments",
     "parameters": "nicperf.simulation",
+    "pareto": "nicperf.stats",
     "parse": "nicperf.parsers",
     "segment": "nicperf.packets",
     "simulate": "nicperf.simulation",

@@ -10,6 +10,7 @@ from nicperf.charts.ceilings import ceilings
 from nicperf.charts.copies import copies
 from nicperf.charts.costs import bus, costs
 from nicperf.charts.ledger import figures, ledger
+from nicperf.charts.pareto import pareto
 from nicperf.charts.path import path
 from nicperf.charts.ring import ring
 from nicperf.charts.sensitivity import sensitivity
@@ -28,6 +29,7 @@ __all__ = [
     "costs",
     "figures",
     "ledger",
+    "pareto",
     "path",
     "ring",
     "sensitivity",
