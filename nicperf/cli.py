@@ -157,7 +157,7 @@ SHOWN = {
     ],
     "fits": ["routine", "placement", "source", "footprint", "a_cycles", "b_cycles_per_byte", "worst_percent"],
     "crossovers": ["footprint", "placement", "cached", "nocache", "crossover_bytes", "nocache_pays"],
-    "ledger": ["id", "role", "published", "predicted", "unit", "error_percent", "verdict"],
+    "leave-out": ["by", "left_out", "quantity", "rows", "median_error_percent", "worst_error_percent", "why"],
 }
 
 
@@ -395,15 +395,40 @@ def _word(value: Any) -> str:
 @any_slug_argument
 @write_option
 @format_option
-def ledger(slug: str | None, write: bool, layout: str) -> None:
-    """Figures and claims beside predictions, with verdicts."""
+@click.pass_context
+def ledger(ctx: click.Context, slug: str | None, write: bool, layout: str) -> None:
+    """Figures and claims beside predictions, with verdicts.
+
+    Exit status 1: a verdict is not the recorded one. --write records them.
+    """
+    from nicperf.experiments import threads
+    from nicperf.experiments.text import text
+
+    frame = threads.ledger(slug, progress=sys.stderr.isatty())
+    if write:
+        threads.record_verdicts(frame)
+    if layout == "table":
+        click.echo(text(frame, *threads.calibrated(frame)))
+    else:
+        print_frame(frame, layout)
+    changed = threads.changed_verdicts(frame)
+    for row in changed.to_dict("records"):
+        now, then = (row[name] or "not a row" for name in ("computed", "recorded"))
+        click.echo(f"verdict changed: {row['slug']} {row['id']}: {now}, recorded: {then}", err=True)
+    ctx.exit(0 if changed.empty else 1)
+
+
+@main.command("leave-out")
+@any_slug_argument
+@write_option
+@format_option
+def leave_out(slug: str | None, write: bool, layout: str) -> None:
+    """Fit again without each configuration and each workload."""
 
     def answer(exp: Any) -> DataFrame:
-        if write:
-            exp.record_verdicts()
-        return exp.ledger(progress=sys.stderr.isatty())
+        return exp.leave_out(write=write, progress=sys.stderr.isatty())
 
-    print_frame(of_each_model(slug, answer), layout, SHOWN["ledger"])
+    print_frame(of_each_model(slug, answer), layout, SHOWN["leave-out"])
 
 
 @main.command()

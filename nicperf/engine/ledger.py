@@ -39,5 +39,6 @@ OPERATIONS = (
     "sendpage",
     "copy",
     "checksum",
+    "handover",
     "variation",
 )

@@ -7,8 +7,19 @@ from nicperf.experiments.config_reader import FOLDER, available, read
 from nicperf.experiments.experiment import Experiment
 from nicperf.experiments.suggest import suggest
 from nicperf.experiments.sweep import sweep
+from nicperf.experiments.threads import ledger, left_out, scores
 
-__all__ = ["Experiment", "available", "experiment", "experiments", "suggest", "sweep"]
+__all__ = [
+    "Experiment",
+    "available",
+    "experiment",
+    "experiments",
+    "ledger",
+    "left_out",
+    "scores",
+    "suggest",
+    "sweep",
+]
 
 
 def experiments() -> list[str]:

@@ -13,7 +13,7 @@ from nicperf.errors import DataError
 from nicperf.experiments.claims import judge_claims
 from nicperf.experiments.config import Configuration, ExperimentConfig, Workload
 from nicperf.experiments.fit import Fit, read_fit, write_fit
-from nicperf.experiments.ledger import ledger
+from nicperf.experiments.ledger import ledger, with_claims
 from nicperf.experiments.model import Model
 from nicperf.experiments.predict import Predictor, Vector
 from nicperf.experiments.scenario import check_config, check_setting, settings
@@ -234,9 +234,10 @@ class Experiment:
         Returns
         -------
         DataFrame
-            id, configuration, workload, side, quantity, unit, role, published, spread, predicted, low, high,
+            kind, id, configuration, workload, side, quantity, unit, role, published, spread, predicted, low, high,
             error_percent, tolerance_percent, verdict, why. Claims follow the figures with role ``claim``
-            and no numbers. `low` and `high` span the parameter vectors that fit equally well.
+            and no numbers. `low` and `high` span the parameter vectors that fit equally well. no_change,
+            wire_ceiling, regression and nearest_row are what the baselines predict of held-out rows.
 
         Raises
         ------
@@ -248,11 +249,49 @@ class Experiment:
             claims = judge_claims(self.claims, self.figures, self._predictor, self._vectors, tick)
         if self.config.free:
             self.fit.check_model(dict(zip(figures["id"], figures["predicted"], strict=True)))
-        return pd.concat([figures, claims.assign(role="claim")], ignore_index=True)
+        return with_claims(figures, claims)
 
     def validate(self, *, progress: bool = False) -> Validation:
         """Errors by quantity and role, against the goals; counts of verdicts."""
         return summarise(self.ledger(progress=progress), self.config.goals, len(self.config.free))
+
+    @cached_property
+    def left_out(self) -> pd.DataFrame:
+        """Errors of each configuration and each workload when it is left out of the fit, from stored refits.
+
+        Raises
+        ------
+        DataError
+            There are none, or they were made from other assumptions or figures.
+        """
+        from nicperf.experiments.leave_out import FILE, errors, read_refits
+
+        refits = read_refits(self.folder / FILE, self.config, self._fit_rows)
+        return errors(self._predictor, self.figures, self._fitted, refits)
+
+    def leave_out(self, *, write: bool = False, progress: bool = False) -> pd.DataFrame:
+        """Fit again without each configuration and each workload, and predict what was left out.
+
+        Parameters
+        ----------
+        write : bool
+            Store the refits as this experiment's.
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        DataFrame
+            See `nicperf.experiments.leave_out.errors`. Also what `left_out` is from now on.
+        """
+        from nicperf.experiments.leave_out import FILE, errors, refit, write_refits
+
+        with bar("leave out", progress) as tick:
+            refits = refit(self._predictor, self.figures, tick)
+        if write:
+            write_refits(refits, self.folder / FILE, self.config, self._fit_rows)
+        self.left_out = errors(self._predictor, self.figures, self._fitted, refits)
+        return self.left_out
 
     def ablation(self, *, progress: bool = False) -> pd.DataFrame:
         """What each patch does alone and in order; see `nicperf.experiments.ablation.ablation`."""

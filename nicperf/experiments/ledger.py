@@ -1,4 +1,4 @@
-"""The ledger: each published figure beside its prediction, with a verdict and the reason for it."""
+"""The ledger: each published figure and each claim beside its prediction, with a verdict and the reason for it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from nicperf.experiments.baselines import BASELINES, Baselines
 from nicperf.experiments.config import ExperimentConfig
 from nicperf.experiments.predict import Predictor, Row, Ticker, Vector, rows_of
 from nicperf.stats import judge, printed_resolution
+from nicperf.stats.verdict import CANNOT_TELL
 
+NAMES = ["configuration", "workload", "side", "quantity", "unit"]
 COLUMNS = [
-    "id", "configuration", "workload", "side", "quantity", "unit", "role", "published", "spread", "predicted",
-    "low", "high", "error_percent", "tolerance_percent", "verdict", "why",
+    "kind", "id", *NAMES, "role", "published", "spread", "predicted", "low", "high", "error_percent",
+    "tolerance_percent", "verdict", "why", *BASELINES,
 ]  # fmt: skip
+NO_MODEL = "No model answers for this thread yet."
 
 
 def ledger(
@@ -36,9 +40,9 @@ def ledger(
     Returns
     -------
     DataFrame
-        One row for each figure, in their order. `predicted` is from the best vector, `low` and `high` are the
-        extremes over all; the three are NaN where the model makes no statement. Percentages are relative to
-        `published`.
+        One row for each figure, in their order, with `COLUMNS`. `predicted` is from the best vector, `low` and
+        `high` are the extremes over all; the three are NaN where the model makes no statement. Percentages are
+        relative to `published`. Held-out rows carry what the baselines predict, see `nicperf.experiments.baselines`.
     """
     config = predictor.config
     rows = rows_of(figures)
@@ -62,10 +66,8 @@ def ledger(
         )
         lines.append(
             {
-                **{
-                    key: figure[key]
-                    for key in ("id", "configuration", "workload", "side", "quantity", "unit", "role")
-                },
+                "kind": "figure",
+                **{key: figure[key] for key in ("id", *NAMES, "role")},
                 "published": published[row.id],
                 "spread": figure.get("spread", math.nan),
                 "predicted": predicted[row.id],
@@ -77,7 +79,53 @@ def ledger(
                 "why": judgement.why,
             }
         )
-    return pd.DataFrame(lines, columns=COLUMNS)
+    frame = pd.DataFrame(lines, columns=[name for name in COLUMNS if name not in BASELINES])
+    compared = frame.index[(frame["role"] == "held_out") & frame["predicted"].notna()]
+    baselines = Baselines(
+        config, predictor.model.parameters(config.driver), figures[figures["role"] == "fit"]
+    ).predict([rows[place] for place in compared])
+    return frame.join(baselines.set_index(compared))
+
+
+def with_claims(figures: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
+    """Claims as rows below the figures of a ledger.
+
+    Parameters
+    ----------
+    figures : DataFrame
+        From `ledger`.
+    claims : DataFrame
+        id, verdict, why.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`; a claim has the role ``claim`` and no numbers.
+    """
+    rows = claims.assign(kind="claim", role="claim")
+    return pd.concat([figures, rows], ignore_index=True)[COLUMNS]
+
+
+def unanswered(figures: pd.DataFrame, claims: pd.DataFrame) -> pd.DataFrame:
+    """Ledger of a thread that no model answers for: every row is there, and nothing can be told.
+
+    Parameters
+    ----------
+    figures, claims : DataFrame
+        What was published.
+
+    Returns
+    -------
+    DataFrame
+        `COLUMNS`.
+    """
+    told = {"verdict": CANNOT_TELL, "why": NO_MODEL}
+    known = figures[["id", *NAMES, "role", "spread"]].assign(
+        kind="figure", published=figures["value"].astype(float), **told
+    )
+    return with_claims(known.reindex(columns=COLUMNS), claims[["id"]].assign(**told)).astype(
+        {name: float for name in ("predicted", "low", "high", *BASELINES)}
+    )
 
 
 def _references(figures: pd.DataFrame, config: ExperimentConfig) -> dict[str, str]:

@@ -19,7 +19,7 @@ import numpy as np
 from nicperf.errors import ScenarioError
 from nicperf.progress import bar
 from nicperf.simulation.cache import KeyMaker, RunCache, code_version, kept_in
-from nicperf.simulation.run import execute, half_width_percent, measured_s
+from nicperf.simulation.run import execute, half_width_percent
 from nicperf.simulation.scenario import Scenario
 from nicperf.simulation.summary import summarise
 from nicperf.simulation.systems import SIDES, SYSTEMS
@@ -194,19 +194,24 @@ class Batch:
                 cure=f"install there what is here ({self.code}), or sweep without a cache",
             )
         hosts = _assembly(self.base)
-        changes, measured, widths = [], [], []
+        changes, measured, widths, loops = [], [], [], []
         for settings, seed in self.jobs:
             try:
-                rows, _ = execute(self.base, *hosts(settings), seed)
+                local, remote = hosts(settings)
+                rows, _, measured_s, exchanges = execute(self.base, local, remote, seed)
             except Exception as error:
                 error.add_note(f"sweep: {dict(settings)}, seed {seed}")
                 raise
             changes.append(rows[-1] - rows[0])
-            measured.append(measured_s(self.base, rows))
+            measured.append(measured_s)
+            if exchanges:
+                loops.append(exchanges.summary(local.workload.percentiles))
             if self.base.stopping:
                 widths.append(half_width_percent(self.base, rows))
         seconds = np.array(measured)
         figures = summarise(SYSTEMS[self.base.driver], np.stack(changes), seconds)
+        if loops:
+            figures |= {name: np.array([of_one[name] for of_one in loops]) for name in loops[0]}
         if self.base.stopping:
             figures |= {"measured_s": seconds, "half_width_percent": np.array(widths)}
         return figures
