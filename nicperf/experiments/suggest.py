@@ -59,7 +59,7 @@ class Suggestion:
         Dotted name -> value where the suggestion differs from what is: `Experiment.simulate` takes it.
     figure : str
         What was made best, as a run's summary names it.
-    present, suggested : float
+    present_value, suggested_value : float
         Its mean over seeds that the search did not use, before and after.
     gain_percent, low_percent, high_percent : float
         Change of the figure, and the 95 % interval of the change over these seeds (Welch).
@@ -78,8 +78,8 @@ class Suggestion:
     settings: pd.DataFrame
     changes: dict[str, Setting]
     figure: str
-    present: float
-    suggested: float
+    present_value: float
+    suggested_value: float
     gain_percent: float
     low_percent: float
     high_percent: float
@@ -387,7 +387,7 @@ class _Search:
 
     def _words(self, found: Suggestion) -> list[str]:
         limited = "" if self.goal == "throughput" else f", keeping {FLOOR:.0%} of the present throughput"
-        change = f"{found.present:.5g} -> {found.suggested:.5g}"
+        change = f"{found.present_value:.5g} -> {found.suggested_value:.5g}"
         interval = f"{found.low_percent:+.2f}..{found.high_percent:+.2f} % over {len(JUDGES)} seeds"
         noise = "" if np.isnan(found.noise_percent) else f", {found.noise_percent:g} % between published runs"
         if not found.changes:
