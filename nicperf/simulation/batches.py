@@ -136,7 +136,6 @@ class _Table:
     def keep(self, batch: Batch, found: Mapping[str, np.ndarray]) -> None:
         """Take what a batch found, and store it."""
         self._put(batch.places, found)
-        self._done += len(batch.places)
         for i, place in enumerate(batch.places):
             # A file that a setting names may have changed while it ran.
             if self._cache and self._keys.key(*self.jobs[place]) == self._names[place]:
@@ -145,6 +144,7 @@ class _Table:
                 except OSError as error:
                     warnings.warn(f"runs are not kept from here on: {error}", stacklevel=2)
                     self._cache = None
+            self._done += 1
 
     def state(self) -> str:
         """What is done, in words."""
