@@ -6,6 +6,7 @@ from nicperf.errors import ScenarioError, closest
 from nicperf.experiments.config_reader import FOLDER, available, read
 from nicperf.experiments.experiment import Experiment
 from nicperf.experiments.significance import significance
+from nicperf.experiments.suggest import suggest
 from nicperf.experiments.sweep import sweep
 from nicperf.experiments.threads import ledger, left_out, scores
 
@@ -18,6 +19,7 @@ __all__ = [
     "left_out",
     "scores",
     "significance",
+    "suggest",
     "sweep",
 ]
 

@@ -1,5 +1,6 @@
-"""Statistics that need no model: when a prediction counts as right, and when two printed means differ."""
+"""Statistics that need no model: verdicts, differences of printed means, and which of many settings none beats."""
 
+from nicperf.stats.pareto import pareto
 from nicperf.stats.significance import Difference, Sample, holm, welch
 from nicperf.stats.verdict import VERDICTS, Judgement, judge, printed_resolution
 
@@ -10,6 +11,7 @@ __all__ = [
     "Sample",
     "holm",
     "judge",
+    "pareto",
     "printed_resolution",
     "welch",
 ]
