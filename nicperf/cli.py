@@ -437,7 +437,7 @@ def live_copy(quick: bool, layout: str) -> None:
         return
     parameters = {
         "memory_parameters": result.memory_parameters(),
-        "parameters_to_come": result.parameters_to_come(),
+        "copies_parameters": result.copies_parameters(),
     }
     if layout == "json":
         names = ["machine", "notes", "cells", "fits", "crossovers"]

@@ -1,7 +1,10 @@
 """The adapter and the queue pairs of `ixgbe.py`: one host for each core, all on one port."""
 from libc.stdint cimport int32_t, int64_t, uint8_t
+from nicperf.parts._copies cimport copies_params_t, copies_state_t, copies_stats_t
 from nicperf.parts._fifo cimport fifo_t
-from nicperf.parts._frames cimport frames_t
+from nicperf.parts._frames cimport frame_t, frames_t
+from nicperf.parts._pages cimport pages_t
+from nicperf.parts._sendmemory cimport sendmemory_t
 from nicperf.stack._host cimport Host, packet_t
 
 cdef enum:
@@ -15,6 +18,7 @@ cdef struct port_params_t:
     int64_t buffer_bytes                # 0 = whatever the device queues hold
     int64_t read_ps
     double bus_byte_ps
+    double burst_bytes                  # what the receiver joins, on average
     bint pause, rsc
 
 cdef struct ixgbe_params_t:
@@ -52,6 +56,8 @@ cdef class IxgbePort:
     cdef bint wire_busy, pausing
     cdef int32_t burst                  # frame on the wire
     cdef bint burst_last                # of its packet
+    cdef double burst_left_bytes        # not used by the bursts before
+    cdef int64_t memory_ps              # that its payload takes in the caches and in memory
     cdef fifo_t rx_fifo
     cdef int32_t rx_fifo_bytes
 
@@ -62,6 +68,7 @@ cdef class IxgbePort:
     cdef void write_start(self) noexcept nogil
     cdef void written(self) noexcept nogil
     cdef int32_t descriptors(self, int32_t frame) noexcept nogil
+    cdef int32_t burst_segments(self, int32_t segment_bytes) noexcept nogil
 
 
 cdef class IxgbeHost(Host):
@@ -80,10 +87,21 @@ cdef class IxgbeHost(Host):
     cdef int64_t irq_allowed_ps         # the next interrupt does not come before
     cdef int64_t itr_ps                 # throttle interval in force
     cdef itr_t tx_itr, rx_itr
+    # memory of payload: page frags of the processes that send, then the buffers that the device fills
+    cdef copies_params_t copies
+    cdef copies_state_t caches
+    cdef copies_stats_t copies_stats
+    cdef pages_t blocks
+    cdef sendmemory_t* sending          # of each process
+    cdef int32_t processes
+    cdef int64_t rx_start, rx_bytes, rx_written, rx_read
+    cdef int32_t application_accesses
     # the poll under way
     cdef int32_t poll_rx, poll_tx, poll_buffers
     cdef bint poll_last
 
+    cdef int place_memory(self, object spec, str workload) except -1
+    cdef int64_t device_read_ps(self, const frame_t* f) noexcept nogil
     cdef void handover(self, int32_t context, int32_t n) noexcept nogil
     cdef bint next_lost(self) noexcept nogil
     cdef void packet_done(self) noexcept nogil

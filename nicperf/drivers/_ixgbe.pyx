@@ -1,17 +1,27 @@
 """The adapter and the driver of `ixgbe.py`, executed. The steps stand there; this file follows them in their order."""
 from cython cimport final
+from libc.math cimport ceil
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from nicperf.engine._ledger cimport (
-    HARD_IRQ, OP_GRO, OP_GSO, OP_HANDOVER, OP_IRQ_ENTRY, OP_MMIO_WRITE, OP_PAGE, OP_POLL, OP_RX_REAP, OP_RX_REFILL, OP_SKB_ALLOC,
+    HARD_IRQ, OP_APPLICATION, OP_GRO, OP_GSO, OP_HANDOVER, OP_IRQ_ENTRY, OP_MMIO_WRITE, OP_PAGE, OP_POLL, OP_RX_REAP, OP_RX_REFILL, OP_SKB_ALLOC,
     OP_SKB_FREE, OP_TX_REAP, OP_XMIT, PROCESS, SOFT_IRQ, ledger_charge,
 )
 from nicperf.engine._queue cimport queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_submit
+from nicperf.parts._copies cimport (
+    copies_application_ps, copies_coarsen, copies_configure, copies_destroy, copies_dma_read_ps, copies_dma_write, copies_init,
+    copies_read_ps, copies_stats_t, copies_write_ps,
+)
 from nicperf.parts._fifo cimport fifo_alloc, fifo_first, fifo_put, fifo_take
 from nicperf.parts._frames cimport FRAME_POOL, frame_t, frames_give, frames_take
+from nicperf.parts._frags cimport FRAG_BLOCK_BYTES, frag_alloc, frag_init
+from nicperf.parts._pages cimport pages_destroy, pages_init, pages_params_t
 from nicperf.parts._ring cimport ring_next
+from nicperf.parts._sendmemory cimport (
+    sendmemory_destroy, sendmemory_free, sendmemory_init, sendmemory_next, sendmemory_put, sendmemory_t,
+)
 from nicperf.stack._host cimport EVENT_RX_TIMER, EVENT_WIRE, cycles_ps
 
 cdef enum:
@@ -21,8 +31,9 @@ cdef enum:
     TX_DESCRIPTOR_BYTES = 16384         # most payload of one descriptor
     LONGEST_CHAIN = 21                  # what the driver keeps free: 17 fragments, and head, context and a gap
     RX_BUFFER_BYTES = 2048
-    RSC_BUFFERS = 16                    # most of one coalescing
     GRO_SEGMENTS = 17
+    PAGE_BYTES = 4096
+    ENTRY_LINES = 16                    # of a kilobyte the caches keep one record: sixteen times faster than one for each line
     RX_GROUP = 16                       # receive buffers return so many at a time, or more
     POLL_BUDGET = 64
     ITR_LOW_ABOVE = 10                  # bytes per microsecond
@@ -58,8 +69,8 @@ cdef class IxgbePort:
             if (<IxgbeHost>self.pair[self.turn]).chains_posted:
                 busy_ps = (<IxgbeHost>self.pair[self.turn]).burst_take()
                 if idle:
-                    busy_ps += 2 * self.p.read_ps
-                    self.s.gap_ps += 2 * self.p.read_ps
+                    busy_ps += 2 * self.p.read_ps + self.memory_ps
+                    self.s.gap_ps += 2 * self.p.read_ps + self.memory_ps
                 self.wire_busy = True
                 queue_set_busy(
                     (<IxgbeHost>self.pair[0]).q, (<IxgbeHost>self.pair[0]).base + EVENT_WIRE,
@@ -74,6 +85,16 @@ cdef class IxgbePort:
         if self.burst_last:
             (<IxgbeHost>self.pair[self.turn]).packet_done()
         self.start(False)
+
+    cdef int32_t burst_segments(self, int32_t segment_bytes) noexcept nogil:
+        """How many the receiver will join next: what whole segments leave of its average is carried over."""
+        cdef int32_t n
+        if not self.peer.p.rsc:
+            return GRO_SEGMENTS
+        self.burst_left_bytes += self.peer.p.burst_bytes
+        n = max(<int32_t>(self.burst_left_bytes / segment_bytes), 1)
+        self.burst_left_bytes = max(self.burst_left_bytes - n * segment_bytes, 0)
+        return n
 
     # receive ---------------------------------------------------------------------------------------------------------
 
@@ -136,8 +157,14 @@ cdef class IxgbeHost(Host):
             raise MemoryError
 
     def __dealloc__(self):
+        cdef int32_t i
         free(self.chain)
         free(self.rx_ready.item)
+        for i in range(self.processes):
+            sendmemory_destroy(&self.sending[i])
+        free(self.sending)
+        pages_destroy(&self.blocks)
+        copies_destroy(&self.caches)
 
     cdef int configure(self, object spec, str workload) except -1:
         Host.configure(self, spec, workload)
@@ -163,6 +190,38 @@ cdef class IxgbeHost(Host):
         self.tx_free = self.p.tx_ring
         self.rx_credit = self.p.rx_ring
         self.irq_enabled = True
+        self.place_memory(spec, workload)
+        return 0
+
+    cdef int place_memory(self, object spec, str workload) except -1:
+        """Room for what the processes may have under way, and for what the device may have filled."""
+        cdef pages_params_t pages
+        cdef int64_t most_bytes, blocks
+        cdef int32_t i
+        copies_configure(&self.copies, spec.copies, spec.cpu.frequency_mhz)
+        copies_coarsen(&self.copies, ENTRY_LINES)
+        self.application_accesses = spec.copies.application_accesses if spec.copies.application_bytes else 0
+        if workload == "tcp_rr":
+            work = spec.workload
+            self.processes = (work.instances + spec.cpu.cores - 1) // spec.cpu.cores
+            most_bytes = max(work.request_bytes, work.response_bytes)
+        else:
+            self.processes = 1
+            most_bytes = spec.socket.tcp_send_buffer_bytes + spec.workload.message_bytes
+        blocks = self.processes * (2 * (most_bytes // FRAG_BLOCK_BYTES + 2) + 1)
+        memset(&pages, 0, sizeof(pages_params_t))
+        pages.limit_pages = <int32_t>(blocks * FRAG_BLOCK_BYTES // PAGE_BYTES)
+        pages.batch_pages = pages.high_pages = 1
+        self.sending = <sendmemory_t*>calloc(self.processes, sizeof(sendmemory_t))
+        self.rx_start = blocks * FRAG_BLOCK_BYTES
+        self.rx_bytes = 2 * self.p.rx_ring * RX_BUFFER_BYTES
+        if self.sending == NULL or pages_init(&self.blocks, &pages) < 0 \
+                or copies_init(&self.caches, &self.copies, self.rx_start + self.rx_bytes) < 0:
+            raise MemoryError
+        for i in range(self.processes):
+            if sendmemory_init(&self.sending[i], most_bytes) < 0:
+                raise MemoryError
+            frag_init(&self.sending[i].frag, &self.blocks)
         return 0
 
     cdef int join(self, list cores, object spec) except -1:
@@ -176,6 +235,7 @@ cdef class IxgbeHost(Host):
         port.p.pause_above_bytes = nic.pause_above_bytes
         port.p.pause = nic.pause
         port.p.rsc = nic.rsc
+        port.p.burst_bytes = nic.rsc_bytes
         port.p.read_ps = <int64_t>(nic.pcie_read_ns * 1000)
         port.p.bus_byte_ps = 1e6 / nic.pcie_mbyte_s
         port.p.buffer_bytes = spec.wire.buffer_bytes
@@ -195,6 +255,7 @@ cdef class IxgbeHost(Host):
     cdef void counted(self, int64_t* device, int64_t* bus) noexcept nogil:
         cdef int32_t i
         memcpy(device, &self.device_stats, sizeof(ixgbe_stats_t))
+        memcpy(device + sizeof(ixgbe_stats_t) // sizeof(int64_t), &self.copies_stats, sizeof(copies_stats_t))
         if self.queue == 0:
             for i in range(<int32_t>(sizeof(ixgbe_stats_t) // sizeof(int64_t))):
                 device[i] += (<int64_t*>&self.port.s)[i]
@@ -221,13 +282,57 @@ cdef class IxgbeHost(Host):
         if self.p.handover:
             ledger_charge(&self.ledger, context, OP_HANDOVER, n * self.p.handover, n)
 
-    cdef int64_t copy_in_ps(self, int64_t n_bytes) noexcept nogil:
-        self.handover(PROCESS, 1)
-        return Host.copy_in_ps(self, n_bytes)
+    # payload in memory -----------------------------------------------------------------------------------------------
 
-    cdef int64_t copy_out_ps(self, int64_t n_bytes) noexcept nogil:
+    cdef int64_t copy_in_ps(self, int32_t process, int64_t n_bytes) noexcept nogil:
+        """Into the process's page frags; the end of a block makes two calls of one."""
+        cdef sendmemory_t* m = &self.sending[process]
+        cdef int32_t piece_bytes
+        cdef int64_t address, ps = 0
         self.handover(PROCESS, 1)
-        return Host.copy_out_ps(self, n_bytes)
+        while n_bytes:
+            address = frag_alloc(&m.frag, <int32_t>n_bytes, &piece_bytes)
+            if address < 0 or not sendmemory_put(m, address, piece_bytes):
+                self.frames.exhausted = True    # the run ends with an error
+                return ps
+            ps += copies_write_ps(&self.copies, &self.caches, &self.copies_stats, address, piece_bytes)
+            n_bytes -= piece_bytes
+        if self.application_accesses:
+            ledger_charge(
+                &self.ledger, PROCESS, OP_APPLICATION,
+                copies_application_ps(&self.copies, &self.caches, &self.copies_stats, self.application_accesses),
+                self.application_accesses,
+            )
+        return ps
+
+    cdef void acknowledged(self, int32_t process, int64_t n_bytes) noexcept nogil:
+        sendmemory_free(&self.sending[process], n_bytes)
+
+    cdef int64_t copy_out_ps(self, int32_t process, int64_t n_bytes) noexcept nogil:
+        """Out of what the device has filled, in the order of arrival."""
+        cdef int64_t at, piece_bytes, ps = 0
+        self.handover(PROCESS, 1)
+        while n_bytes:
+            at = self.rx_read % self.rx_bytes
+            piece_bytes = min(n_bytes, self.rx_bytes - at)
+            ps += copies_read_ps(&self.copies, &self.caches, &self.copies_stats, self.rx_start + at, <int32_t>piece_bytes)
+            self.rx_read += piece_bytes
+            n_bytes -= piece_bytes
+        return ps
+
+    @final
+    cdef int64_t device_read_ps(self, const frame_t* f) noexcept nogil:
+        """The device fetches the payload of a burst: what caches and memory add to the time of the bus."""
+        cdef sendmemory_t* m = &self.sending[f.index // self.port.pairs]
+        cdef int64_t left_bytes = f.sequence + f.payload_bytes - m.position, ps = 0, address
+        cdef int32_t piece_bytes
+        while left_bytes > 0:               # what goes out again has been read before
+            address = sendmemory_next(m, left_bytes, &piece_bytes)
+            if piece_bytes == 0:
+                break
+            ps = max(ps, copies_dma_read_ps(&self.copies, &self.caches, &self.copies_stats, address, piece_bytes))
+            left_bytes -= piece_bytes
+        return ps
 
     # transmit, driver side -------------------------------------------------------------------------------------------
 
@@ -288,7 +393,6 @@ cdef class IxgbeHost(Host):
     cdef int64_t burst_take(self) noexcept nogil:
         """Put the next burst of the packet on the wire; returns how long that takes."""
         cdef packet_t* p = &self.chain[self.chain_nic].packet
-        cdef int32_t most = RSC_BUFFERS * RX_BUFFER_BYTES // p.segment_bytes if p.segment_bytes else 1
         cdef int32_t index = frames_take(self.frames), tail_bytes
         cdef int64_t on_wire
         cdef frame_t* f
@@ -296,8 +400,6 @@ cdef class IxgbeHost(Host):
         self.port.burst_last = False
         if index < 0:                       # the run ends with an error
             return 0
-        if not self.p.rsc:
-            most = GRO_SEGMENTS
         f = &self.frames.frame[index]
         f.kind = p.kind
         f.sequence = p.sequence
@@ -305,7 +407,9 @@ cdef class IxgbeHost(Host):
         f.window_edge = p.window_edge
         f.index = p.index
         f.last = p.last
-        f.payload_bytes = min(p.payload_bytes, max(most, 1) * p.segment_bytes)
+        f.payload_bytes = p.payload_bytes
+        if p.payload_bytes > p.segment_bytes:
+            f.payload_bytes = min(p.payload_bytes, self.port.burst_segments(p.segment_bytes) * p.segment_bytes)
         f.segments = max((f.payload_bytes + p.segment_bytes - 1) // p.segment_bytes, 1) if f.payload_bytes else 1
         f.length_bytes = f.segments * p.length_bytes + f.payload_bytes
         f.born_ps = self.chain[self.chain_nic].born_ps
@@ -313,6 +417,7 @@ cdef class IxgbeHost(Host):
         p.sequence += f.payload_bytes
         self.port.burst_last = p.payload_bytes == 0
         self.port.waiting_bytes -= f.length_bytes
+        self.port.memory_ps = self.device_read_ps(f) if f.payload_bytes else 0
         tail_bytes = p.length_bytes + f.payload_bytes - (f.segments - 1) * p.segment_bytes
         on_wire = f.length_bytes + f.segments * WIRE_OVERHEAD_BYTES + max(WIRE_SHORTEST_BYTES - tail_bytes, 0)
         self.device_stats.wire_bytes += on_wire
@@ -347,6 +452,13 @@ cdef class IxgbeHost(Host):
 
     @final
     cdef void received(self, int32_t frame, int32_t descriptors) noexcept nogil:
+        cdef int64_t left_bytes = self.frames.frame[frame].payload_bytes, at, piece_bytes
+        while left_bytes:
+            at = self.rx_written % self.rx_bytes
+            piece_bytes = min(left_bytes, self.rx_bytes - at)
+            copies_dma_write(&self.copies, &self.caches, &self.copies_stats, self.rx_start + at, <int32_t>piece_bytes)
+            self.rx_written += piece_bytes
+            left_bytes -= piece_bytes
         fifo_put(&self.rx_ready, frame)
         self.rx_credit -= descriptors
         self.rx_done += descriptors
@@ -361,9 +473,9 @@ cdef class IxgbeHost(Host):
     cdef int64_t consume(self, int32_t context, int64_t n_bytes) noexcept nogil:
         """Free the pages, and one sk_buff for each coalescing, or GRO packet, read."""
         cdef int64_t pages = (n_bytes + RX_BUFFER_BYTES - 1) // RX_BUFFER_BYTES
-        cdef int64_t whole = RSC_BUFFERS * RX_BUFFER_BYTES if self.p.rsc else GRO_SEGMENTS * self.set.mss_bytes
+        cdef double whole = self.port.p.burst_bytes if self.p.rsc else GRO_SEGMENTS * self.set.mss_bytes
         ledger_charge(&self.ledger, context, OP_PAGE, pages * self.p.rx_page, pages)
-        return (n_bytes + whole - 1) // whole
+        return <int64_t>ceil(n_bytes / whole)
 
     # interrupt and poll ----------------------------------------------------------------------------------------------
 

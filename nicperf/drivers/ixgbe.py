@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nicperf.parameter import choice, parameter, switch
+from nicperf.parts import copies
 
-#: What the driver and the adapter count, on all queues together.
-COUNTERS = tuple(
-    """
+#: What the driver and the adapter count, on all queues together, and what happens to payload in memory.
+COUNTERS = (
+    *"""
     wire_bytes wire_busy_ps gap_ps
     doorbells tx_packets tx_descriptors tx_completions lost_packets pauses rx_missed rx_no_descriptor
     rx_descriptors rsc_merged rx_refills held_off itr_lowest itr_low itr_bulk
-    """.split()
+    """.split(),
+    *copies.COUNTERS,
 )
 
 
@@ -23,10 +25,10 @@ class IxgbeNic:
     Transmit
         1. A doorbell makes the adapter fetch descriptors and data: two reads over PCI Express
            (`pcie_read_ns` each) before the first frame, if the wire was idle; later ones are fetched meanwhile.
-        2. Queues take turns. Of the packet at the head of a queue as many segments leave as one receive
-           coalescing takes (32 KiB), back to back: that burst is what is simulated, not each frame. It takes the
-           wire for every frame's preamble, headers, FCS and gap, or PCI Express for its bytes, whichever is
-           longer.
+        2. Queues take turns. Of the packet at the head of a queue as many segments leave as one coalescing of the
+           receiver takes (`rsc_bytes`), or its GRO (17), back to back: that burst is what is simulated, not each
+           frame. It takes the wire for every frame's preamble, headers, FCS and gap, or PCI Express for its bytes,
+           whichever is longer.
         3. With the last burst of a packet the descriptors are written back, a cause of an interrupt.
         4. A packet that would bring what waits for the wire above `wire.buffer_bytes` is lost: see
            `nicperf.parts.wire.BufferedWire`.
@@ -36,7 +38,8 @@ class IxgbeNic:
         2. The flow decides the queue: that of the core which sends for it (flow director, ATR).
         3. The burst is written to host memory over PCI Express as soon as its queue has descriptors for it.
            Without any, it waits and those behind it too (`pause`), or is lost.
-        4. With `rsc` the frames of a burst become one packet in buffers of 2 KiB; without, one each.
+        4. With `rsc` the frames of a burst become one packet in buffers of 2 KiB; without, one each. A coalescing
+           also ends for reasons that are not modelled (time, PSH, other flows): `rsc_bytes` stands for them.
 
     Notes
     -----
@@ -56,6 +59,13 @@ class IxgbeNic:
     rx_ring: int = parameter(512, "descriptors", 64, 4096, "Receive descriptors of each queue.")
     tso: bool = switch(True, "The NIC cuts super-packets; otherwise the stack does (GSO).")
     rsc: bool = switch(True, "The NIC joins segments of one burst (hardware LRO).")
+    rsc_bytes: float = parameter(
+        32768.0,
+        "bytes",
+        576.0,
+        32768.0,
+        "Payload that one coalescing joins, on average; 16 buffers of 2 KiB at most.",
+    )
     rx_fifo_bytes: int = parameter(524288, "bytes", 65536, 1 << 22, "Receive FIFO.")
     pause: bool = switch(
         True, "Asks the peer for PAUSE (it always obeys one), and never drops for a full ring."

@@ -40,5 +40,6 @@ OPERATIONS = (
     "copy",
     "checksum",
     "handover",
+    "application",
     "variation",
 )

@@ -21,7 +21,8 @@ import pandas as pd
 
 from nicperf.errors import DataError
 from nicperf.experiments.config import ExperimentConfig
-from nicperf.experiments.predict import Predictor, Row, Ticker, Vector
+from nicperf.experiments.ensemble import Ensemble
+from nicperf.experiments.predict import Row
 from nicperf.stats.verdict import CANNOT_TELL, DIRECTION_ONLY, NOT_REPRODUCED, REPRODUCED
 
 _TERM = r"(?:([\d.]+)\s*\*\s*)?([a-z_][\w+.=]*)\.(\w+)\.(\w+)\.(\w+)"
@@ -79,12 +80,22 @@ def read_check(text: str, place: str) -> Check:
     return Check(text, _row(left), float(left[0] or 1), sign, _row(right), float(right[0] or 1))
 
 
+def read_checks(claims: pd.DataFrame, slug: str) -> dict[str, list[Check]]:
+    """Checks by the id of their claim."""
+    return {
+        claim["id"]: [read_check(text, f"{slug}/claims.toml: {claim['id']}") for text in claim["checks"]]
+        for claim in claims.to_dict("records")
+    }
+
+
+def rows_in(claims: pd.DataFrame, slug: str) -> list[Row]:
+    """Rows that the checks of claims ask about."""
+    checks = [check for group in read_checks(claims, slug).values() for check in group]
+    return [row for check in checks for row in (check.left, check.right)]
+
+
 def judge_claims(
-    claims: pd.DataFrame,
-    figures: pd.DataFrame,
-    predictor: Predictor,
-    vectors: Sequence[Vector],
-    tick: Ticker | None = None,
+    claims: pd.DataFrame, figures: pd.DataFrame, config: ExperimentConfig, ensemble: Ensemble
 ) -> pd.DataFrame:
     """Give each claim a verdict.
 
@@ -94,12 +105,10 @@ def judge_claims(
         id, checks (sequence of str, empty where the model can say nothing), figures, refuted_by.
     figures : DataFrame
         Published rows; they do not count for the verdict, the reason names them beside the prediction.
-    predictor : Predictor
-        Of the experiment.
-    vectors : sequence of mapping
-        Equally good parameter vectors, the best first.
-    tick : callable, optional
-        Called with the number of scenarios done.
+    config : ExperimentConfig
+        The experiment.
+    ensemble : Ensemble
+        Equally good parameter vectors, the best first, with what each predicts for `rows_in` these claims.
 
     Returns
     -------
@@ -109,17 +118,10 @@ def judge_claims(
         agree at least which way the figures differ, else *cannot tell*.
     """
     published = dict(zip(figures["id"], figures["value"].astype(float), strict=True))
-    slug = predictor.config.slug
-    checks = {
-        claim["id"]: [read_check(text, f"{slug}/claims.toml: {claim['id']}") for text in claim["checks"]]
-        for claim in claims.to_dict("records")
-    }
-    rows = [row for group in checks.values() for check in group for row in (check.left, check.right)]
-    columns = zip(*predictor.predict(rows, vectors, tick), strict=True)
-    values = dict(zip((row.id for row in rows), columns, strict=True))
+    checks = read_checks(claims, config.slug)
     lines = []
     for claim in claims.to_dict("records"):
-        findings = [_find(check, values, published, predictor.config) for check in checks[claim["id"]]]
+        findings = [_find(check, ensemble, published, config) for check in checks[claim["id"]]]
         verdict, why = _verdict(findings) if findings else (CANNOT_TELL, _unasked(claim))
         lines.append({"id": claim["id"], "verdict": verdict, "why": why})
     return pd.DataFrame(lines, columns=["id", "verdict", "why"])
@@ -141,11 +143,11 @@ class _Finding:
 
 def _find(
     check: Check,
-    values: Mapping[str, Sequence[float | None]],
+    ensemble: Ensemble,
     published: Mapping[str, float],
     config: ExperimentConfig,
 ) -> _Finding:
-    left, right = (_known(values[row.id], check) for row in (check.left, check.right))
+    left, right = (_known(row, ensemble, check) for row in (check.left, check.right))
     tolerance, noise = (table.get(check.left.quantity, 0.0) for table in (config.tolerances, config.noise))
     pairs = list(zip(left, right, strict=True))
     held = [check.holds(a, b, tolerance) for a, b in pairs]
@@ -207,8 +209,7 @@ def _row(groups: Iterable[str | None]) -> Row:
     return Row(".".join(names), *names)
 
 
-def _known(values: Sequence[float | None], check: Check) -> list[float]:
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+def _known(row: Row, ensemble: Ensemble, check: Check) -> list[float]:
+    if row.id not in ensemble.predictions:
         raise DataError("the model makes no statement about this figure", field="checks", value=check.text)
-    return known
+    return list(ensemble.predictions[row.id])

@@ -116,7 +116,7 @@ class Calibration:
         Rise of the cost up to which a parameter vector counts as equally good. The cost is the sum of squared
         misses in units of the tolerance, so 1 means: one figure may move from its mark to its tolerance.
     ensemble : int
-        Least number of equally good vectors to keep.
+        Number of equally good vectors to draw.
     prior_sd : float
         Width of the weak prior around the centre, in units of the prior range; 0 switches it off.
     """
@@ -124,7 +124,7 @@ class Calibration:
     seed: int = 1
     starts: int = 4
     delta: float = 1.0
-    ensemble: int = 32
+    ensemble: int = 200
     prior_sd: float = 0.0
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pandas as pd
 
 from nicperf.experiments.baselines import BASELINES, Baselines
 from nicperf.experiments.config import ExperimentConfig
-from nicperf.experiments.predict import Predictor, Row, Ticker, Vector, rows_of
+from nicperf.experiments.ensemble import Ensemble
+from nicperf.experiments.predict import Predictor, Row, Ticker, rows_of
 from nicperf.stats import judge, printed_resolution
 from nicperf.stats.verdict import CANNOT_TELL
 
@@ -22,7 +22,7 @@ NO_MODEL = "No model answers for this thread yet."
 
 
 def ledger(
-    figures: pd.DataFrame, predictor: Predictor, vectors: Sequence[Vector], tick: Ticker | None = None
+    figures: pd.DataFrame, predictor: Predictor, ensemble: Ensemble, tick: Ticker | None = None
 ) -> pd.DataFrame:
     """Predict every published row and judge it.
 
@@ -32,8 +32,8 @@ def ledger(
         All published rows of the experiment, of every role.
     predictor : Predictor
         Of the experiment.
-    vectors : sequence of mapping
-        Equally good parameter vectors, the best first; at least one.
+    ensemble : Ensemble
+        Equally good parameter vectors, the best first, with what each predicts for these rows.
     tick : callable, optional
         Called with the number of scenarios done.
 
@@ -46,13 +46,13 @@ def ledger(
     """
     config = predictor.config
     rows = rows_of(figures)
-    columns = list(zip(*predictor.predict(rows, vectors, tick), strict=True))
-    predicted = {row.id: (math.nan if p[0] is None else p[0]) for row, p in zip(rows, columns, strict=True)}
+    values = predictor.predict(rows, ensemble.vectors[:1], tick)[0]
+    predicted = {row.id: math.nan if p is None else p for row, p in zip(rows, values, strict=True)}
     published = dict(zip(figures["id"], figures["value"].astype(float), strict=True))
     references = _references(figures, config)
     lines = []
-    for row, of_row, figure in zip(rows, columns, figures.to_dict("records"), strict=True):
-        known = [value for value in of_row if value is not None]
+    for row, figure in zip(rows, figures.to_dict("records"), strict=True):
+        low, high = ensemble.interval(row.id)
         reference = references.get(row.id)
         tolerance = config.tolerances.get(row.quantity)
         judgement = judge(
@@ -71,10 +71,10 @@ def ledger(
                 "published": published[row.id],
                 "spread": figure.get("spread", math.nan),
                 "predicted": predicted[row.id],
-                "low": min(known, default=math.nan),
-                "high": max(known, default=math.nan),
+                "low": min(low, predicted[row.id]),  # stored ends are rounded
+                "high": max(high, predicted[row.id]),
                 "error_percent": judgement.error_percent,
-                "tolerance_percent": 100 * tolerance if tolerance and known else math.nan,
+                "tolerance_percent": 100 * tolerance if tolerance and not math.isnan(low) else math.nan,
                 "verdict": judgement.verdict,
                 "why": judgement.why,
             }

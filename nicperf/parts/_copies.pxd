@@ -24,6 +24,7 @@ cdef struct copies_params_t:
     double cached_call_ps, nocache_call_ps, nocache_byte_ps, split_line_ps, idle_fence_ps
     double dma_cache_ps, dma_memory_ps, dma_writeback_ps
     double application_lines            # its working set
+    int32_t entry_lines                 # that one record stands for: 1, or more where time counts
     int32_t application_level           # the smallest that holds it; COPIES_DRAM = none does, or there is none
     double application_miss_ps
 
@@ -91,7 +92,16 @@ cdef inline int copies_configure(copies_params_t* p, object spec, double frequen
         p.application_level += 1
     if spec.application_bytes == 0:
         p.application_level = COPIES_DRAM
+    p.entry_lines = 1
     return 0
+
+
+cdef inline void copies_coarsen(copies_params_t* p, int32_t lines) noexcept nogil:
+    """Keep one record for so many lines in a row, as if they came and went together. After `copies_configure`."""
+    cdef int32_t k
+    p.entry_lines = lines
+    for k in range(COPIES_DRAM):
+        p.lines[k] = max(p.lines[k] // lines, 1)
 
 
 cdef inline int copies_init(copies_state_t* s, const copies_params_t* p, int64_t address_bytes) noexcept nogil:
@@ -102,7 +112,7 @@ cdef inline int copies_init(copies_state_t* s, const copies_params_t* p, int64_t
         s.clock[k] = p.lines[k]
     s.application_resident = p.application_lines
     s.application_missed = s.application_evicted = s.application_unbooked = 0
-    s.line = <copies_line_t*>calloc(address_bytes // COPIES_LINE_BYTES + 1, sizeof(copies_line_t))
+    s.line = <copies_line_t*>calloc(address_bytes // (COPIES_LINE_BYTES * p.entry_lines) + 1, sizeof(copies_line_t))
     return -1 if s.line == NULL else 0
 
 
@@ -129,7 +139,7 @@ cdef inline void copies_forget(copies_line_t* line) noexcept nogil:
 
 cdef inline void copies_evict(const copies_params_t* p, copies_state_t* s, copies_stats_t* st, double fills) noexcept nogil:
     """Lines of the application that make room for others: any line of the level is as likely to go."""
-    cdef double lost = fills * s.application_resident / p.lines[p.application_level]
+    cdef double lost = fills * s.application_resident / (p.lines[p.application_level] * p.entry_lines)
     s.application_resident -= lost
     s.application_evicted += lost
     st.application_evictions = <int64_t>s.application_evicted
@@ -143,29 +153,29 @@ cdef inline int32_t copies_touch(const copies_params_t* p, copies_state_t* s, co
         s.clock[k] += 1
         line.filled[k] = s.clock[k]
         if k == p.application_level:
-            copies_evict(p, s, st, 1)
+            copies_evict(p, s, st, p.entry_lines)
     if level == COPIES_DRAM and line.dirty:
-        st.writeback_lines += 1
+        st.writeback_lines += p.entry_lines
         line.dirty = 0
     return level
 
 
 cdef inline int64_t copies_cached_ps(const copies_params_t* p, copies_state_t* s, copies_stats_t* st, int64_t address,
                                      int32_t n_bytes, bint is_write) noexcept nogil:
-    cdef int64_t end = address + n_bytes, next_line
+    cdef int64_t end = address + n_bytes, next_line, entry_bytes = COPIES_LINE_BYTES * p.entry_lines
     cdef int64_t* by_level = &st.write_bytes[0] if is_write else &st.read_bytes[0]
     cdef double ps = p.cached_call_ps
     cdef copies_line_t* line
     cdef int32_t level
     while address < end:
-        line = &s.line[address // COPIES_LINE_BYTES]
+        line = &s.line[address // entry_bytes]
         level = copies_touch(p, s, st, line)
-        next_line = min((address // COPIES_LINE_BYTES + 1) * COPIES_LINE_BYTES, end)
+        next_line = min((address // entry_bytes + 1) * entry_bytes, end)
         by_level[level] += next_line - address
         ps += (next_line - address) * (p.write_byte_ps[level] if is_write else p.read_byte_ps[level])
         if is_write:
-            st.owned_lines += level == COPIES_DRAM
-            st.dirtied_lines += not line.dirty
+            st.owned_lines += p.entry_lines * (level == COPIES_DRAM)
+            st.dirtied_lines += p.entry_lines * (not line.dirty)
             line.dirty = 1
         address = next_line
     return <int64_t>(ps + 0.5)
@@ -185,13 +195,13 @@ cdef inline int64_t copies_write_ps(const copies_params_t* p, copies_state_t* s,
     if n_bytes <= COPIES_PLAIN_BYTES:
         st.idle_fences += 1
         return copies_cached_ps(p, s, st, address, n_bytes, True) + <int64_t>(p.idle_fence_ps + 0.5)
-    for i in range(first, last + 1):
+    for i in range(first // p.entry_lines, last // p.entry_lines + 1):
         line = &s.line[i]
         if copies_level(p, s, line) < COPIES_DRAM:
-            st.displaced_lines += 1
-            st.displaced_dirty_lines += line.dirty
+            st.displaced_lines += p.entry_lines
+            st.displaced_dirty_lines += p.entry_lines * line.dirty
         else:
-            st.writeback_lines += line.dirty
+            st.writeback_lines += p.entry_lines * line.dirty
         line.dirty = 0
         copies_forget(line)
     st.partial_lines += min(splits + (end % COPIES_LINE_BYTES != 0), last - first + 1)
@@ -210,22 +220,22 @@ cdef inline int64_t copies_read_ps(const copies_params_t* p, copies_state_t* s, 
 cdef inline int64_t copies_dma_read_ps(const copies_params_t* p, copies_state_t* s, copies_stats_t* st, int64_t address,
                                        int32_t n_bytes) noexcept nogil:
     """The device reads: how much longer than bus and request take. One latency, that of the farthest line."""
-    cdef int64_t i, memory_lines = 0, dirty_lines = 0
+    cdef int64_t i, memory_lines = 0, dirty_lines = 0, entry_bytes = COPIES_LINE_BYTES * p.entry_lines
     cdef copies_line_t* line
-    for i in range(address // COPIES_LINE_BYTES, (address + n_bytes - 1) // COPIES_LINE_BYTES + 1):
+    for i in range(address // entry_bytes, (address + n_bytes - 1) // entry_bytes + 1):
         line = &s.line[i]
         if copies_level(p, s, line) == COPIES_DRAM:
-            memory_lines += 1
-            st.dma_memory_lines += 1
-            st.writeback_lines += line.dirty
+            memory_lines += p.entry_lines
+            st.writeback_lines += p.entry_lines * line.dirty
             line.dirty = 0
             continue
-        st.dma_cache_lines += 1
+        st.dma_cache_lines += p.entry_lines
         if line.dirty and not p.ddio:
-            dirty_lines += 1
+            dirty_lines += p.entry_lines
             line.dirty = 0
             if p.snoop_drops:
                 copies_forget(line)
+    st.dma_memory_lines += memory_lines
     st.dma_writeback_lines += dirty_lines
     return <int64_t>((p.dma_memory_ps if memory_lines else p.dma_cache_ps) + dirty_lines * p.dma_writeback_ps + 0.5)
 
@@ -233,29 +243,29 @@ cdef inline int64_t copies_dma_read_ps(const copies_params_t* p, copies_state_t*
 cdef inline void copies_dma_write(const copies_params_t* p, copies_state_t* s, copies_stats_t* st, int64_t address,
                                   int32_t n_bytes) noexcept nogil:
     """The device writes: to memory, or with DDIO into the last level. A line written in part counts as whole."""
-    cdef int64_t i
+    cdef int64_t i, entry_bytes = COPIES_LINE_BYTES * p.entry_lines
     cdef int32_t level
     cdef copies_line_t* line
-    for i in range(address // COPIES_LINE_BYTES, (address + n_bytes - 1) // COPIES_LINE_BYTES + 1):
+    for i in range(address // entry_bytes, (address + n_bytes - 1) // entry_bytes + 1):
         line = &s.line[i]
         level = copies_level(p, s, line)
         if line.dirty and level == COPIES_DRAM:
-            st.writeback_lines += 1
+            st.writeback_lines += p.entry_lines
         elif line.dirty:
-            st.dma_overwritten_lines += 1
+            st.dma_overwritten_lines += p.entry_lines
         line.dirty = p.ddio
         if not p.ddio:
             copies_forget(line)
-            st.dma_invalidated_lines += level < COPIES_DRAM
+            st.dma_invalidated_lines += p.entry_lines * (level < COPIES_DRAM)
             continue
-        st.dirtied_lines += 1
+        st.dirtied_lines += p.entry_lines
         line.filled[0] = line.filled[1] = 0
         if level == COPIES_DRAM:
-            st.dma_allocated_lines += 1
+            st.dma_allocated_lines += p.entry_lines
             s.clock[COPIES_LAST] += 1
             line.filled[COPIES_LAST] = s.clock[COPIES_LAST]
             if p.application_level == COPIES_LAST:
-                copies_evict(p, s, st, 1)
+                copies_evict(p, s, st, p.entry_lines)
 
 
 cdef inline int64_t copies_application_ps(const copies_params_t* p, copies_state_t* s, copies_stats_t* st,
@@ -271,8 +281,8 @@ cdef inline int64_t copies_application_ps(const copies_params_t* p, copies_state
     s.application_resident = min(s.application_resident + misses, p.application_lines)
     s.application_missed += misses
     s.application_unbooked += misses    # what it fetches ages the lines of the copies
-    whole = <int64_t>s.application_unbooked
-    s.application_unbooked -= whole
+    whole = <int64_t>(s.application_unbooked / p.entry_lines)
+    s.application_unbooked -= whole * p.entry_lines
     s.clock[p.application_level] += whole
     st.application_misses = <int64_t>s.application_missed
     return <int64_t>(misses * p.application_miss_ps + 0.5)

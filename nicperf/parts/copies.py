@@ -21,8 +21,7 @@ class Copies:
     is; the user's buffer is in L1. The price contains the read for ownership and the write-back of what makes
     room. Around the caches, b is one price, a is the wait for the write-combining buffers at the fence, and a
     call that starts in the middle of a line, which the call before has flushed in part, pays for that; a line that
-    was cached is so no longer. Calls of up to
-    7 bytes use plain stores and a fence with nothing to wait for.
+    was cached is so no longer. Calls of up to 7 bytes use plain stores and a fence with nothing to wait for.
 
     What a non-temporal call costs more than its bytes was measured at one message size only.
     `nocache_penalty_cycles` is that surplus at 16384 bytes: all of it for each call (``per_call``), or in
@@ -47,10 +46,10 @@ class Copies:
     (Bloomfield). Latencies: 10, 40 cycles and 51 ns, techreport 18581 and AnandTech 2978; ten line-fill buffers
     and 60 ns bound a core to 10.7 GB/s, from which 0.4 cycles per byte to DRAM and 0.15 to L3 are guesses, as are
     the other prices. Nothing is published for non-temporal stores of this processor: the byte costs what it
-    costs in L3, where the pages that the thread's sender reuses are, and the surplus is left to a fit (a core of
-    2023 takes 405 to 463 cycles). Packed
-    copies of 1400 bytes, seven of eight of which start in a line's middle, lost 12 cycles there with 8-byte stores
-    (414 with 32-byte stores), although both kinds end in one. A write-back to memory of 25.6 GB/s takes 2.5 ns.
+    costs in L3, where the pages that the thread's sender reuses are, and the surplus is left to a fit (a server
+    core of recent years takes 405 to 463 cycles). Packed copies of 1400 bytes, seven of eight of which start in a
+    line's middle, lost 12 cycles there with 8-byte stores (414 with 32-byte stores), although all end in one. A
+    write-back to memory of 25.6 GB/s takes 2.5 ns.
     """
 
     mode: str = choice("cached", ("cached", "nocache"), "How data from the user are copied.")
@@ -97,6 +96,9 @@ class Copies:
     )
     application_bytes: int = parameter(
         0, "bytes", 0, 1 << 30, "Working set of an application beside the copies; 0 for none."
+    )
+    application_accesses: int = parameter(
+        512, "accesses", 0, 1 << 20, "Its random accesses between two copies to the kernel."
     )
     application_miss_cycles: float = parameter(
         125.0, "cycles", 0.0, 10000.0, "What a missing line adds to an access of that application."

@@ -192,6 +192,8 @@ def published_points(
                 row["throughput_mbit_s"] = figure["value"]
             elif figure["quantity"] == "cpu_percent":
                 row[f"cpu_percent_{figure['side']}"] = figure["value"]
+            elif figure["quantity"].startswith(("transactions", "latency")):
+                row[figure["quantity"]] = figure["value"]
             elif figure["quantity"] == "packets_per_s" and figure["role"] != "context":
                 row["rx_frames_per_s_remote"] = figure["value"]
         rows.append(row)

@@ -60,8 +60,8 @@ def summarise(system: System, change: np.ndarray, seconds: Any) -> dict[str, Any
     host = dict(zip(HOST_COUNTERS, np.moveaxis(block_of(system, change, "host"), -1, 0), strict=True))
     common = block_of(system, change, "device")[..., : len(COMMON_COUNTERS)]
     device = dict(zip(COMMON_COUNTERS, np.moveaxis(common, -1, 0), strict=True))
-    by_context_s = block_of(system, change, "other")[..., : len(CONTEXTS)] * 1e-12
-    busy_s = by_context_s.sum(axis=-1)
+    by_context_ps = block_of(system, change, "other")[..., : len(CONTEXTS)]
+    busy_s = by_context_ps.sum(axis=-1) * 1e-12
     bus_ps = block_of(system, change, "bus")[..., : len(USES)].sum(axis=-1)
     received = host["received_bytes"][..., 1]
     received_kb = np.where(received > 0, received / 1024, np.nan)
@@ -71,7 +71,7 @@ def summarise(system: System, change: np.ndarray, seconds: Any) -> dict[str, Any
     }
     for i, side in enumerate(SIDES):
         out[f"cpu_percent_{side}"] = 100 * busy_s[..., i] / seconds
-        out[f"process_cpu_percent_{side}"] = 100 * by_context_s[..., i, -1] / seconds
+        out[f"process_cpu_percent_{side}"] = 1e-10 * by_context_ps[..., i, -1] / seconds
         out[f"service_demand_us_per_kb_{side}"] = busy_s[..., i] * 1e6 / received_kb
         out[f"interrupts_per_s_{side}"] = host["interrupts"][..., i] / seconds
         out[f"rx_frames_per_s_{side}"] = host["rx_frames"][..., i] / seconds

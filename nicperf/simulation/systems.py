@@ -15,6 +15,7 @@ from nicperf.drivers._pktgen import PktgenHost
 from nicperf.drivers._velocity import VelocityHost
 from nicperf.drivers._velocity_bytes import VelocityBytesHost
 from nicperf.parts.bus import ParallelBus
+from nicperf.parts.copies import Copies
 from nicperf.parts.cpu import Cpu, Memory, MulticoreCpu
 from nicperf.parts.dma import Dma
 from nicperf.parts.pages import PageAllocator, PageCosts, PagePool, SkbHeads
@@ -106,6 +107,7 @@ _IXGBE = {
     "socket": ExchangeSockets,
     "workload": ExchangeWorkload,
     "wire": BufferedWire,
+    "copies": Copies,
     "nic": ixgbe.IxgbeNic,
     "driver": ixgbe.IxgbeDriver,
 }

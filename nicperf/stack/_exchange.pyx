@@ -152,7 +152,7 @@ cdef class ExchangeSocket(Socket):
                 self.turn_bytes = <int32_t>min(c.unread_bytes, <int64_t>h.set.receive_bytes)
                 packets = h.consume(PROCESS, self.turn_bytes)
                 ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
-                ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_out_ps(self.turn_bytes), 1)
+                ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_out_ps(self.running, self.turn_bytes), 1)
                 ledger_charge(&h.ledger, PROCESS, OP_SKB_FREE, packets * h.cost.skb_free, packets)
             if c.got_bytes + self.turn_bytes >= self.in_bytes and h.q.now_ps < c.stop_ps:
                 c.to_send_bytes += self.out_bytes
@@ -161,7 +161,7 @@ cdef class ExchangeSocket(Socket):
                 packets = tcp_begun(c.written, c.written + self.out_process.payload_bytes, h.set.fragment_bytes)
                 ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
                 ledger_charge(&h.ledger, PROCESS, OP_PAGE, packets * h.cost.page, packets)
-                ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_in_ps(self.out_process.payload_bytes), 1)
+                ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_in_ps(self.running, self.out_process.payload_bytes), 1)
                 ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
                 self.turn_sends = True
         if self.turn_sends:
@@ -351,6 +351,7 @@ cdef class ExchangeSocket(Socket):
     cdef void input_acknowledgement(self, Host h, int32_t i, const frame_t* f) noexcept nogil:
         cdef connection_t* c = &self.connection[i]
         if f.ack > c.acknowledged:
+            h.acknowledged(i, f.ack - c.acknowledged)
             c.acknowledged = f.ack
             c.backoff = 0
             c.probed = c.recovering = False

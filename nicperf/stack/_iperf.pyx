@@ -98,7 +98,7 @@ cdef class IperfSender(TcpSender):
         self.chunk_bytes = <int32_t>min(<int64_t>self.left_bytes, self.goal_bytes - tail_bytes)
         n = tcp_begun(self.written, self.written + self.chunk_bytes, h.set.fragment_bytes)
         ledger_charge(&h.ledger, PROCESS, OP_PAGE, n * h.cost.page, n)
-        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_in_ps(self.chunk_bytes), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_in_ps(0, self.chunk_bytes), 1)
         h.submit(PROCESS)
 
     # output ----------------------------------------------------------------------------------------------------------
@@ -199,6 +199,7 @@ cdef class IperfSender(TcpSender):
         cdef int64_t before = self.next_sequence
         if f.ack > self.acknowledged:
             self.packets -= self.freed_packets(f.ack - self.acknowledged)
+            h.acknowledged(0, f.ack - self.acknowledged)
             self.recovering = False
         TcpSender.input_done(self, h, f)
         if self.next_sequence < before:

@@ -80,7 +80,7 @@ cdef class UdpSender(Socket):
         else:
             ledger_charge(&h.ledger, PROCESS, OP_FRAGMENT, h.cost.ip_fragment, 1)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
-        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_in_ps(payload_bytes), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_in_ps(0, payload_bytes), 1)
         if self.fragments > 1:
             ledger_charge(&h.ledger, PROCESS, OP_CHECKSUM, <int64_t>(payload_bytes * h.cost.checksum), 1)
         self.building = True
@@ -184,7 +184,7 @@ cdef class UdpReceiver(Socket):
         self.reading = True
         ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
         ledger_charge(&h.ledger, PROCESS, OP_UDP, h.cost.udp, 1)
-        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_out_ps(h.set.message_bytes), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_out_ps(0, h.set.message_bytes), 1)
         if not h.set.fragments_verified and self.fragments > 1:
             ledger_charge(&h.ledger, PROCESS, OP_CHECKSUM, <int64_t>(h.set.message_bytes * h.cost.checksum), 1)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_FREE, self.fragments * h.cost.skb_free, self.fragments)

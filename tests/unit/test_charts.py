@@ -254,7 +254,30 @@ def crossovers_frame():
     )
 
 
+def copy_map_frame():
+    return pd.DataFrame(
+        [
+            (size, ring, 20 + size * (0.1 if ring < 1 << 20 else 0.4), 400 + 0.2 * size)
+            for size in (64, 1024, 16384)
+            for ring in (1 << 16, 1 << 20, 1 << 24)
+        ],
+        columns=["size_bytes", "footprint_bytes", "cached_cycles", "nocache_cycles"],
+    ).assign(ratio=lambda f: f["nocache_cycles"] / f["cached_cycles"])
+
+
+def copy_place_frame():
+    return pd.DataFrame([(16384, 300e3, 1200e3)], columns=["size_bytes", "low_bytes", "high_bytes"])
+
+
+def latency_frame():
+    return pd.DataFrame(
+        [("as assumed", 300.0, 50.0), ("as assumed", 900.0, 1.0), ("lossless", 2400.0, 50.0)],
+        columns=["variant", "latency_us", "slower_percent"],
+    )
+
+
 DRAWN = {
+    "latency": lambda: charts.latency(latency_frame(), latency_frame()[:1], title="How long?"),
     "ledger": lambda: charts.ledger(ledger_frame()),
     "ledger_of_all": lambda: charts.ledger(ledger_frame().assign(slug=["a-1", "b-2", "b-2"] * 3)),
     "scores": lambda: charts.scores(scores_frame()),
@@ -272,6 +295,7 @@ DRAWN = {
     "ceilings": lambda: charts.ceilings(ceilings_frame()),
     "ablation": lambda: charts.ablation(ablation_frame()),
     "copies": lambda: charts.copies(copies_frame(), crossovers_frame()),
+    "copy_map": lambda: charts.copy_map(copy_map_frame(), copy_place_frame()),
     "sensitivity": lambda: charts.sensitivity(sensitivity_frame()),
     "sweep": lambda: charts.sweep(
         sweep_frame(), "nic.dma_burst_dwords", bound="workload", published=published_frame()
@@ -375,6 +399,13 @@ CARRY = {
     "ceilings": (charts.ceilings, ceilings_frame, "resource", "ceiling"),
     "ablation": (charts.ablation, ablation_frame, "patch", "change_low"),
     "copies": (charts.copies, copies_frame, "placement", "p10_ns_per_byte"),
+    "copy_map": (charts.copy_map, copy_map_frame, "size_bytes", "ratio"),
+    "latency": (
+        lambda f: charts.latency(f, title="How long?"),
+        latency_frame,
+        "variant",
+        "slower_percent",
+    ),
     "scores": (charts.scores, scores_frame, "predictor", "worst_error_percent"),
     "sensitivity": (charts.sensitivity, sensitivity_frame, "parameter", "elasticity"),
     "sweep": (
