@@ -20,7 +20,7 @@ import pandas as pd
 from nicperf.errors import DataError
 from nicperf.experiments.config import ExperimentConfig
 from nicperf.experiments.files import write_whole
-from nicperf.experiments.fingerprint import config_hash, figures_hash, versions
+from nicperf.experiments.fingerprint import made_from, versions
 from nicperf.experiments.predict import Predictor, Ticker, Vector, rows_of
 
 BY = ("configuration", "workload")
@@ -160,7 +160,7 @@ def write_refits(
     """Store refits with the hashes of what they were made from; the file appears whole or not at all."""
     content = {
         "slug": config.slug,
-        "made_from": {"config": config_hash(config), "figures": figures_hash(rows)},
+        "made_from": made_from(config, rows),
         "made_with": versions(),
         "refits": refits,
     }
@@ -181,14 +181,14 @@ def read_refits(path: Path, config: ExperimentConfig, rows: pd.DataFrame) -> dic
         raise DataError("nothing has been left out yet", place=place, cure=cure)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        made_from, refits = content["made_from"], content["refits"]
+        recorded, refits = content["made_from"], content["refits"]
         found = {
             fold: {name: float(value) for name, value in values.items()} for fold, values in refits.items()
         }
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(f"these are no stored refits: {error!r}", place=place, cure=cure) from None
-    for what, now in (("config", config_hash(config)), ("figures", figures_hash(rows))):
-        if made_from.get(what) != now:
+    for what, now in made_from(config, rows).items():
+        if recorded.get(what) != now:
             raise DataError(
                 f"the {what} changed since this was made", place=place, field=f"made_from.{what}", cure=cure
             )

@@ -90,7 +90,7 @@ def rows(ledger: pd.DataFrame) -> Table:
         shown[columns],
         f"Ledger: {len(shown)} figures; {left} settings, counts and single intervals that no model answers are in "
         "the CSV of nicperf ledger",
-        {**TITLES, "range": "over equally good fits"},
+        TITLES,
         filtered=True,
     )
 
@@ -158,7 +158,7 @@ def misses(ledger: pd.DataFrame) -> Table:
     return Table(
         missed[columns],
         f"Held-out figures missed: {len(missed)}",
-        {**TITLES, "range": "over equally good fits"},
+        TITLES,
     )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from nicperf.errors import DataError
-from nicperf.experiments.claims import judge_claims
+from nicperf.experiments.claims import judge_claims, rows_in
 from nicperf.experiments.experiment import Experiment
 from nicperf.experiments.ledger import COLUMNS, NO_MODEL, unanswered
 from nicperf.experiments.predict import Row
@@ -70,7 +70,8 @@ def judged(experiment, check, **figures):
     changed = experiment.figures.copy()
     for row_id, value in figures.items():
         changed.loc[changed["id"] == row_id, "value"] = value
-    frame = judge_claims(claims, changed, experiment._predictor, experiment._vectors)
+    ensemble = experiment.ensemble.completed(experiment._predictor, rows_in(claims, experiment.slug))
+    frame = judge_claims(claims, changed, experiment.config, ensemble)
     return tuple(frame.loc[0, ["verdict", "why"]])
 
 
@@ -88,7 +89,7 @@ def judged(experiment, check, **figures):
 def test_vectors_that_disagree_about_a_size_leave_its_direction(experiment, stored_fit, sign, share, verdict):
     """The factor lies at a share of the spread that the ratio of the two figures has over the vectors."""
     rows = [Row(f"{c}.tcp.local.cpu_percent", c, "tcp", "local", "cpu_percent") for c in ("plain", "mixed")]
-    predicted = experiment._predictor.predict(rows, experiment._vectors)
+    predicted = experiment._predictor.predict(rows, experiment.ensemble.vectors)
     ratios = sorted(plain / mixed for plain, mixed in predicted)
     assert 1.1 < ratios[0] < ratios[-1]
     low, high = ratios[0] - 1e-6, ratios[-1] + 1e-6

@@ -134,15 +134,15 @@ def test_simulate_writes_nothing_that_it_cannot_finish(velocity: Any, tmp_path: 
 
 
 @pytest.fixture
-def data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Recorded verdicts of the two quick threads, in a folder of their own."""
-    for slug in ("mvneta-2014", "velocity-2009"):
-        (tmp_path / slug).mkdir()
-        recorded = data_dir() / slug / "verdicts.csv"
-        if recorded.exists():
-            (tmp_path / slug / recorded.name).write_text(recorded.read_text())
+def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Recorded verdicts of a quick thread in a folder of their own, and its ledger made once."""
+    frame = threads.ledger("mvneta-2014")
+    path = tmp_path / "mvneta-2014" / "verdicts.csv"
+    path.parent.mkdir()
+    path.write_text((data_dir() / "mvneta-2014" / "verdicts.csv").read_text())
     monkeypatch.setattr(threads, "data_dir", lambda: tmp_path)
-    return tmp_path
+    monkeypatch.setattr(threads, "ledger", lambda slug, progress: frame)
+    return path
 
 
 def test_ledger_has_every_figure_and_claim_of_every_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_ledger_has_every_figure_and_claim_of_every_thread(monkeypatch: pytest.M
     }
 
 
-def test_ledger_as_a_table_and_its_exit_status(data: Path) -> None:
+def test_ledger_as_a_table_and_its_exit_status(recorded: Path) -> None:
     result = run("ledger", "mvneta-2014")
     assert result.exit_code == 0 and result.stderr == ""
     assert max(map(len, result.stdout.splitlines())) <= 80
@@ -173,14 +173,13 @@ def test_ledger_as_a_table_and_its_exit_status(data: Path) -> None:
         "cpu-ratio: direction",
     ):
         assert words in result.stdout
-    path = data / "mvneta-2014" / "verdicts.csv"
-    kept = path.read_text()
-    path.write_text(kept.replace("cpu-ratio,claim,direction only", "cpu-ratio,claim,reproduced"))
+    kept = recorded.read_text()
+    recorded.write_text(kept.replace("cpu-ratio,claim,direction only", "cpu-ratio,claim,reproduced"))
     result = run("ledger", "mvneta-2014", "--format", "csv")
     assert result.exit_code == 1
     assert result.stderr == "verdict changed: mvneta-2014 cpu-ratio: direction only, recorded: reproduced\n"
     result = run("ledger", "mvneta-2014", "--write", "--format", "csv")
-    assert result.exit_code == 0 and path.read_text() == kept
+    assert result.exit_code == 0 and recorded.read_text() == kept
 
 
 def test_leave_out(fake: FakeExperiment) -> None:
