@@ -20,6 +20,7 @@ from nicperf.tables.ip import (
     TCP_HEADER_BYTES,
     TCP_TIMESTAMPS_BYTES,
     UDP_HEADER_BYTES,
+    tcp_packets,
 )
 
 
@@ -105,6 +106,49 @@ def tcp_goodput_mbit_s(
     """
     payload = mtu_bytes - IPV4_HEADER_BYTES - TCP_HEADER_BYTES - (TCP_TIMESTAMPS_BYTES if timestamps else 0)
     return link_mbit_s * payload / wire_bytes(mtu_bytes)
+
+
+def exchanges_per_s(
+    message_bytes: int,
+    mtu_bytes: int = MTU_BYTES,
+    link_mbit_s: float = 1000.0,
+    *,
+    timestamps: bool = True,
+    acks: int = 0,
+) -> float:
+    """Messages of one size that TCP carries in one direction of a full wire, each in segments of its own.
+
+    Parameters
+    ----------
+    message_bytes : int
+        Payload of a message, at least 1.
+    mtu_bytes, link_mbit_s, timestamps
+        As for `tcp_goodput_mbit_s`.
+    acks : int
+        Pure acknowledgements that travel in this direction with each message.
+
+    Returns
+    -------
+    float
+        Per second. Where request and response are of this size, also the rate of transactions.
+
+    Raises
+    ------
+    ValueError
+        A message of no bytes.
+
+    Examples
+    --------
+    >>> round(exchanges_per_s(14000, link_mbit_s=10_000.0))
+    83893
+    >>> round(exchanges_per_s(14000, link_mbit_s=10_000.0, acks=2))
+    82891
+    """
+    if message_bytes < 1:
+        raise ValueError(f"message_bytes = {message_bytes}: give 1 or more")
+    ack_bytes = IPV4_HEADER_BYTES + TCP_HEADER_BYTES + (TCP_TIMESTAMPS_BYTES if timestamps else 0)
+    packets = [*tcp_packets(message_bytes, mtu_bytes, timestamps=timestamps), *[ack_bytes] * acks]
+    return link_mbit_s * 1e6 / 8 / sum(map(wire_bytes, packets))
 
 
 def udp_fragments(message_bytes: int, mtu_bytes: int = MTU_BYTES) -> list[int]:

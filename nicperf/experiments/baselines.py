@@ -23,16 +23,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from nicperf.analytic.ceilings import frames_per_s, tcp_goodput_mbit_s, udp_goodput_mbit_s, wire_bytes
+from nicperf.analytic.ceilings import exchanges_per_s, frames_per_s, tcp_goodput_mbit_s, udp_goodput_mbit_s
 from nicperf.experiments.config import ExperimentConfig, Setting
 from nicperf.experiments.predict import Row, rows_of
-from nicperf.experiments.quantities import MESSAGE
+from nicperf.experiments.quantities import MESSAGE, printed_unit
 from nicperf.experiments.scenario import Specs, plain, settings
 from nicperf.experiments.space import Array
 from nicperf.published import require_fit
 from nicperf.tables.ethernet import HEADER_BYTES
-from nicperf.tables.ip import tcp_packets
-from nicperf.units import convert, stem_of, unit_of
+from nicperf.units import convert, stem_of
 
 BASELINES = ("no_change", "wire_ceiling", "regression", "nearest_row")
 
@@ -101,7 +100,7 @@ class Baselines:
             goodput_mbit_s = udp_goodput_mbit_s(message_bytes, mtu_bytes, link_mbit_s)
         else:
             goodput_mbit_s = tcp_goodput_mbit_s(mtu_bytes, link_mbit_s)
-        stem, unit = stem_of(row.quantity), unit_of(row.quantity)
+        stem, unit = stem_of(row.quantity), printed_unit(row.quantity)
         if stem == "throughput":
             return convert(goodput_mbit_s, "Mbit/s", unit)
         if stem == "messages":
@@ -112,8 +111,7 @@ class Baselines:
             )
         longer = max(int(chosen.get(f"workload.{part}_bytes", 0)) for part in ("request", "response"))
         if stem == "transactions" and longer:  # each direction has the wire to itself
-            packets = tcp_packets(longer, mtu_bytes, timestamps=True)
-            return convert(link_mbit_s * 1e6 / 8 / sum(map(wire_bytes, packets)), "1/s", unit)
+            return convert(exchanges_per_s(longer, mtu_bytes, link_mbit_s), "1/s", unit)
         return math.nan
 
     def _regression(self, row: Row) -> float:
@@ -141,9 +139,9 @@ class Baselines:
 
     def _same_quantity(self, row: Row) -> list[tuple[Row, float]]:
         """Fitted rows of this quantity, in the row's unit."""
-        unit = unit_of(row.quantity)
+        unit = printed_unit(row.quantity)
         return [
-            (other, convert(value, unit_of(other.quantity), unit))
+            (other, convert(value, printed_unit(other.quantity), unit))
             for other, value in self._known
             if stem_of(other.quantity) == stem_of(row.quantity)
         ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from nicperf.analytic.bus import ParallelBus, burst_mbyte_s
-from nicperf.analytic.ceilings import tcp_goodput_mbit_s, udp_fragments, udp_goodput_mbit_s
+from nicperf.analytic.ceilings import exchanges_per_s, tcp_goodput_mbit_s, udp_fragments, udp_goodput_mbit_s
 from nicperf.charts.labels import SIDES
 from nicperf.report.sweeps import setting
 from nicperf.report.table import Table
@@ -33,10 +33,10 @@ def ceilings(exp: Experiment) -> pd.DataFrame:
     -------
     pandas.DataFrame
         `configuration, workload, resource, published, ceiling`, in Mbit/s. The wire's is the share of payload
-        in full frames. The bus's holds the frames' bytes in bursts of the configured length and nothing else.
-        The CPU's is the published rate scaled to a busy CPU, where a load was published. Writes shorter than a
-        segment have two more, which hold if TCP sends each as it comes: on the wire, and at the highest rate
-        of packets that the experiment has published for anything.
+        in full frames, for exchanges that of the requests. The bus's holds the frames' bytes in bursts of the
+        configured length and nothing else. The CPU's is the published rate scaled to a busy CPU, where a load was
+        published. Writes shorter than a segment have two more, which hold if TCP sends each as it comes: on the
+        wire, and at the highest rate of packets that the experiment has published for anything.
     """
     figures = exp.figures
     counted = figures.loc[(figures["quantity"] == "packets_per_s") & (figures["kind"] == "measured"), "value"]
@@ -45,12 +45,29 @@ def ceilings(exp: Experiment) -> pd.DataFrame:
         for workload, spec in exp.workloads.items():
             own = figures[(figures["configuration"] == configuration) & (figures["workload"] == workload)]
             value = {(f["quantity"], f["side"]): f["value"] for f in own.to_dict("records")}
-            rate = value.get(("throughput_mbit_s", "local"), value.get(("throughput_mbit_s", "both")))
+            link_mbit_s = float(setting(exp, configuration, workload, "wire.rate_mbit_s"))
+            if ("transactions_per_s", "local") in value:
+                request_bytes = int(setting(exp, configuration, workload, "workload.request_bytes"))
+                most = exchanges_per_s(request_bytes, link_mbit_s=link_mbit_s)
+                pair = (value["transactions_per_s", "local"], most)
+                published, ceiling = (8e-6 * request_bytes * per_s for per_s in pair)
+                place = {"configuration": configuration, "workload": workload, "resource": "wire"}
+                rows.append({**place, "published": published, "ceiling": ceiling})
+            # nocache-2014 heads a column of Mb/s with Gb/s.
+            names = [("throughput_mbit_s", side) for side in ("local", "both")] + [
+                ("throughput_gbit_s", "local")
+            ]
+            rate = next((value[name] for name in names if name in value), None)
             if rate is None:
                 continue
             udp = spec.workload.startswith("udp")
             message_bytes = int(setting(exp, configuration, workload, "workload.message_bytes"))
-            found = {"wire": udp_goodput_mbit_s(message_bytes) if udp else tcp_goodput_mbit_s()}
+            goodput = (
+                udp_goodput_mbit_s(message_bytes, link_mbit_s=link_mbit_s)
+                if udp
+                else tcp_goodput_mbit_s(link_mbit_s=link_mbit_s)
+            )
+            found = {"wire": goodput}
             if "bus.read_line_bytes" in parameters(exp.config.driver):
                 found["bus"] = _bus(exp, configuration, workload, udp, message_bytes)
             for side, who in SIDES.items():

@@ -14,6 +14,16 @@ def test_rates_that_everybody_knows():
     assert ceilings.udp_goodput_mbit_s(65507) == pytest.approx(961.57, abs=0.005)
 
 
+def test_exchanges_of_the_thread_of_2014():
+    """What the wire carries of messages of 14,000 bytes, by hand: ten segments, 900 bytes around them."""
+    fast = {"link_mbit_s": 10_000.0}
+    assert ceilings.exchanges_per_s(14000, **fast) == pytest.approx(1.25e9 / 14_900)
+    assert ceilings.exchanges_per_s(14000, **fast, timestamps=False) == pytest.approx(84_574, abs=1)
+    assert ceilings.exchanges_per_s(1, **fast) == pytest.approx(1.25e9 / 91)
+    with pytest.raises(ValueError, match="message_bytes = 0"):
+        ceilings.exchanges_per_s(0)
+
+
 def test_a_datagram_is_cut_into_units_of_eight():
     sizes = ceilings.udp_fragments(65507)
     assert (len(sizes), sum(sizes) - 20 * len(sizes)) == (45, 65515)
