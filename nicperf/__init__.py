@@ -14,10 +14,13 @@ _HOME = {
     "ledger": "nicperf.experiments",
     "left_out": "nicperf.experiments",
     "parameters": "nicperf.simulation",
+    "pareto": "nicperf.stats",
     "parse": "nicperf.parsers",
     "scores": "nicperf.experiments",
     "segment": "nicperf.packets",
+    "significance": "nicperf.experiments",
     "simulate": "nicperf.simulation",
+    "suggest": "nicperf.experiments",
     "sweep": "nicperf.experiments",
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -332,6 +333,62 @@ def sweep(
         click.echo(f"{len(frame)} runs written to {out}", err=True)
     else:
         print_frame(frame, layout, [*grid, "seed", *SHOWN["sweep"]])
+
+
+@main.command()
+@slug_argument
+@click.argument("configuration")
+@click.argument("workload")
+@click.option("--maximise", type=click.Choice(["throughput"]), help="What shall be large.")
+@click.option(
+    "--minimise",
+    type=click.Choice(["cpu", "latency"]),
+    help="What shall be small, of settings that keep 99% of the throughput.",
+)
+@click.option(
+    "--within",
+    multiple=True,
+    metavar="NAME=LIMITS",
+    callback=lambda ctx, param, pairs: named(pairs),
+    help="Limits of a parameter: low..high, or value,value, or all.",
+)
+@click.option("--hold", multiple=True, metavar="NAME", help="Leave a parameter as it is.")
+@click.option(
+    "--evaluations",
+    type=click.IntRange(min=1),
+    default=400,
+    show_default=True,
+    help="Most settings that the search looks at.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the search.")
+@cache_option
+@format_option
+def suggest(
+    slug: str,
+    configuration: str,
+    workload: str,
+    within: dict[str, str],
+    hold: tuple[str, ...],
+    layout: str,
+    **options: Any,
+) -> None:
+    """Find the best settings within what the boards allow, and say how flat the optimum is."""
+    found = nic.suggest(nic.experiment(slug), configuration, workload, within=within, hold=hold, **options)
+    if layout == "json":
+        print_json({"slug": slug, "configuration": configuration, "workload": workload, **vars(found)})
+        return
+    print_frame(found.settings, layout)
+    if layout == "table":
+        click.echo()
+        for statement in found.statements:
+            click.echo(textwrap.fill(statement, 110, subsequent_indent="  ", break_on_hyphens=False))
+        words = [f"--set {name}={_word(value)}" for name, value in found.changes.items()]
+        click.echo(" ".join(["try: nicperf simulate", slug, configuration, workload, *words]))
+
+
+def _word(value: Any) -> str:
+    """A setting as `value_of` reads it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @main.command()

@@ -66,7 +66,9 @@ def cell(value: Any) -> Any:
     """One value of a table."""
     if isinstance(value, float):
         return None if math.isnan(value) else f"{value:.6g}"
-    return value
+    return (
+        str(value) if isinstance(value, bool) else value
+    )  # tabulate makes numbers of switches among numbers
 
 
 def stacked(frames: Mapping[Any, DataFrame], key: str) -> DataFrame:

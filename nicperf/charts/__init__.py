@@ -12,10 +12,12 @@ from nicperf.charts.copy_map import copy_map
 from nicperf.charts.costs import bus, costs
 from nicperf.charts.latency import latency
 from nicperf.charts.ledger import figures, ledger
+from nicperf.charts.pareto import pareto
 from nicperf.charts.path import path
 from nicperf.charts.ring import ring
 from nicperf.charts.scores import scores
 from nicperf.charts.sensitivity import sensitivity
+from nicperf.charts.significance import significance
 from nicperf.charts.sweep import sweep
 from nicperf.charts.sweep2d import sweep2d
 from nicperf.charts.timeline import timeline
@@ -33,10 +35,12 @@ __all__ = [
     "figures",
     "latency",
     "ledger",
+    "pareto",
     "path",
     "ring",
     "scores",
     "sensitivity",
+    "significance",
     "sweep",
     "sweep2d",
     "timeline",

@@ -23,7 +23,7 @@ def copy_map(
     published: pd.DataFrame | None = None,
     *,
     title: str = "When does a copy around the cache pay?",
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     """Draw what a call around the cache costs, in calls through it.
 
     Parameters
@@ -52,18 +52,17 @@ def copy_map(
         data[f"{name}_low"], data[f"{name}_high"] = low, high
     data["factor"] = np.log2(data["ratio"])
     reach = max(1.0, float(data["factor"].abs().max()))
-    ticks = {"format": ",", "labelExpr": _BINARY}
     x = alt.X(
         "size_low:Q",
         title="Message (bytes)",
         scale=alt.Scale(type="log", base=2, nice=False),
-        axis=alt.Axis(values=_powers(data["size_bytes"]), **ticks),
+        axis=alt.Axis(values=_powers(data["size_bytes"]), labelExpr=_BINARY),
     )
     y = alt.Y(
         "footprint_low:Q",
         title="Destination footprint (bytes)",
         scale=alt.Scale(type="log", base=2, nice=False),
-        axis=alt.Axis(values=_powers(data["footprint_bytes"]), **ticks),
+        axis=alt.Axis(values=_powers(data["footprint_bytes"]), labelExpr=_BINARY),
     )
     doublings = list(range(-math.floor(reach), math.floor(reach) + 1))
     legend = alt.Legend(
@@ -95,12 +94,12 @@ def copy_map(
         layers.append(base.mark_rule(color=INK, strokeWidth=2).encode(y="low_bytes:Q", y2="high_bytes:Q"))
         layers.append(base.mark_point(**PUBLISHED, tooltip=TOOLTIP).encode(y="middle_bytes:Q"))
     hollow = "" if published is None else " Hollow: where the published measurement lies."
-    low, high = (labels.number(value, 3) for value in (data["ratio"].min(), data["ratio"].max()))
+    span = " to ".join(labels.number(value, 3) for value in (data["ratio"].min(), data["ratio"].max()))
     return alt.layer(*layers).properties(
         width=WIDTH,
         height=HEIGHT,
         title=alt.Title(title, subtitle=f"Dashed: both copies cost the same.{hollow}"),
-        description=f"{title} Cost around the cache over cost through it, from {low} to {high}. {spoken}",
+        description=f"{title} Cost around the cache over cost through it, from {span}. {spoken}",
     )
 
 
@@ -132,7 +131,7 @@ def _contour(data: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     corners: list[tuple[float, float, int]] = []
     spoken: dict[str, str] = {}
     piece, open_below = 0, False
-    for footprint, row in ordered.groupby("footprint_bytes"):
+    for _, row in ordered.groupby("footprint_bytes"):
         low, high = row["footprint_low"].iloc[0], row["footprint_high"].iloc[0]
         at = crossover_bytes(
             *(row[name].tolist() for name in ("size_bytes", "cached_cycles", "nocache_cycles"))
@@ -141,7 +140,9 @@ def _contour(data: pd.DataFrame) -> tuple[pd.DataFrame, str]:
             corners += [(right, low, piece)] if corners and not open_below else []
             piece, open_below = piece + 1, row["size_high"].max() == right
             continue
-        spoken.setdefault(f"{labels.number(at, 3)} bytes", f"{labels.number(footprint / 1024)} KiB")
+        spoken.setdefault(
+            f"{labels.number(at, 3)} bytes", f"{labels.number(row['footprint_bytes'].iloc[0] / 1024)} KiB"
+        )
         at = left if at == row["size_bytes"].min() else at
         corners += [(right, low, piece)] if open_below else []
         corners += [(at, low, piece), (at, high, piece)]

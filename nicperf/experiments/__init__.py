@@ -5,6 +5,8 @@ from __future__ import annotations
 from nicperf.errors import ScenarioError, closest
 from nicperf.experiments.config_reader import FOLDER, available, read
 from nicperf.experiments.experiment import Experiment
+from nicperf.experiments.significance import significance
+from nicperf.experiments.suggest import suggest
 from nicperf.experiments.sweep import sweep
 from nicperf.experiments.threads import ledger, left_out, scores
 
@@ -16,6 +18,8 @@ __all__ = [
     "ledger",
     "left_out",
     "scores",
+    "significance",
+    "suggest",
     "sweep",
 ]
 

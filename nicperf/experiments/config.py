@@ -132,7 +132,8 @@ class Calibration:
 class ExperimentConfig:
     """Everything that one `configs/<slug>.toml` says; mappings keep the order of the file.
 
-    `cores` names the cores of which a side's published CPU percentage is a share, where it is not of one.
+    `cores` names the cores of which a side's published CPU percentage is a share, where it is not of one;
+    `settable` what an owner of the boards can set, and within which limits.
     """
 
     slug: str
@@ -153,6 +154,7 @@ class ExperimentConfig:
     sessions: Mapping[str, tuple[str, ...]]
     cores: Mapping[str, int]
     assumptions: tuple[Assumption, ...]
+    settable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def free(self) -> tuple[Assumption, ...]:

@@ -64,6 +64,7 @@ class _File:
     patches: dict[str, dict] = field(default_factory=dict)
     sessions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     cores: dict[str, int] = field(default_factory=dict)
+    settable: dict[str, str] = field(default_factory=dict)
     parameters: tuple[dict, ...] = ()
 
 
@@ -120,6 +121,7 @@ def read(path: Path) -> ExperimentConfig:
         sessions=file.sessions,
         cores=file.cores,
         assumptions=reader.assumptions(file.parameters, patches),
+        settable=file.settable,
     )
 
 

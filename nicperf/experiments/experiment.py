@@ -18,6 +18,7 @@ from nicperf.experiments.ledger import ledger, with_claims
 from nicperf.experiments.model import Model
 from nicperf.experiments.predict import Predictor, Row, Vector, rows_of
 from nicperf.experiments.scenario import check_config, check_setting, settings
+from nicperf.experiments.settable import axis
 from nicperf.experiments.validate import Validation, summarise
 from nicperf.experiments.verdicts import changed_verdicts, write_verdicts
 from nicperf.progress import bar
@@ -61,7 +62,10 @@ class Experiment:
         model: Model,
         folder: Path,
     ) -> None:
-        check_config(config, model.parameters(config.driver))
+        specs = model.parameters(config.driver)
+        check_config(config, specs)
+        for name, limits in config.settable.items():
+            axis(name, limits, specs, f"{config.slug}.toml: [settable]")
         self.config = config
         self.slug = config.slug
         self.title = config.title

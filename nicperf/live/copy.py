@@ -39,16 +39,20 @@ Linux 3.12, arch/x86/lib/copy_user_nocache_64.S and net/core/sock.c (page fragme
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nicperf import progress as progress_bar
 from nicperf.errors import DataError, MachineError, NicperfError, closest
 from nicperf.live import _copy, fit, machine
 from nicperf.live.bench import Bench, Measure, Timer, second_thread
+from nicperf.paths import data_dir
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -60,8 +64,11 @@ FOOTPRINTS = ("L1", "L2", "LLC", "DRAM")
 
 #: Routines that are set beside each other: those of the kernel, and those that use the widest vectors.
 PAIRS = (("rep_movsb", "movnti"), ("vector", "stream"))
+CELL = ["scenario", "work", "mode", "routine", "placement", "source", "footprint", "size_bytes", "p10_ns"]
 FITTED = ["mode", "routine", "placement", "source", "footprint", "footprint_bytes"]
 
+#: The measurement that comes with nicperf, in the folder of published data.
+STORED = Path("nocache-2014", "copies.json")
 #: Shares of the time: copies alone, with a reader, with a pointer chase.
 SHARES = (0.6, 0.2, 0.2)
 #: How much later than asked the scenarios with a second thread may end, on a machine that is busy with others.
@@ -303,6 +310,44 @@ def run_copy(
         "other_cpu": partner_cpu,
     }
     return CopyResult(cells, _fits(cells), _crossovers(cells), described, tuple(notes))
+
+
+def read_copy(path: str | PathLike[str] | None = None) -> CopyResult:
+    """Read what ``nicperf live copy --format json`` has printed.
+
+    Parameters
+    ----------
+    path : path-like, optional
+        Without one: a measurement that comes with nicperf, of a server of 2023.
+
+    Returns
+    -------
+    CopyResult
+
+    Raises
+    ------
+    DataError
+        There is no such file, or it holds something else.
+    """
+    import pandas as pd
+
+    file = Path(path) if path is not None else data_dir() / STORED
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        frames = [pd.DataFrame(content[name]) for name in ("cells", "fits", "crossovers")]
+        for frame, columns in zip(frames, (CELL, FITTED, ["crossover_bytes"]), strict=True):
+            frame[columns]
+        return CopyResult(*frames, content["machine"], tuple(content["notes"]))
+    except OSError as error:
+        raise DataError(
+            "cannot be read", place=str(file), value=error.strerror,
+            cure="write it with `nicperf live copy --format json > FILE`",
+        ) from error  # fmt: skip
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"no measurement of copies: {error}", place=str(file),
+            cure="write it with `nicperf live copy --format json > FILE`",
+        ) from error  # fmt: skip
 
 
 def _repeat(groups: Sequence[Measure], until: float, last: float, tell: Measure) -> int:

@@ -32,6 +32,7 @@ _HOME = {
     "segments": "journeys",
     "separable": "prose",
     "stall": "switches",
+    "significance": "views",
     "steps": "paths",
     "sweep": "sweeps",
     "switched": "switches",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from nicperf import published
+from nicperf.experiments.significance import significance as nic_significance
 from nicperf.report.table import Table
 
 if TYPE_CHECKING:
@@ -183,6 +184,43 @@ def ledger(frame: pd.DataFrame, *, caption: str = "", folded: bool = False) -> T
 def _left_out(rows: pd.Series) -> str:
     """Says how many lines of single intervals a table does not repeat."""
     return f"; {rows.sum()} more of single intervals stand in figures.csv" if rows.any() else ""
+
+
+def significance(exp: Experiment | str, first: str = "off", second: str = "on") -> Table:
+    """Differences between two configurations that were printed with deviations, and which of them are more than luck.
+
+    Parameters
+    ----------
+    exp : Experiment or str
+        An experiment or a slug.
+    first, second : str
+        Configurations.
+
+    Returns
+    -------
+    Table
+        Welch's t and p, corrected for the number of rows, beside what the post says of the pair.
+    """
+    frame = nic_significance(_slug(exp), first, second)
+    frame["the post"] = frame["called_equal"].map({True: "no difference", False: ""})
+    columns = [
+        "workload",
+        "quantity",
+        "value_first",
+        "value_second",
+        "delta_percent",
+        "t",
+        "p_holm",
+        "significant",
+        "the post",
+    ]
+    titles = {
+        "value_first": first,
+        "value_second": second,
+        "delta_percent": "change (%)",
+        "p_holm": "p, corrected",
+    }
+    return Table(frame[columns], f"{first} against {second}: Welch's test, ten runs each", titles)
 
 
 def _slug(exp: Experiment | str) -> str:

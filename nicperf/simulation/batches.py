@@ -18,7 +18,7 @@ import numpy as np
 
 from nicperf.errors import ScenarioError
 from nicperf.progress import bar
-from nicperf.simulation.cache import KeyMaker, RunCache, code_version
+from nicperf.simulation.cache import KeyMaker, RunCache, code_version, kept_in
 from nicperf.simulation.run import execute, half_width_percent
 from nicperf.simulation.scenario import Scenario
 from nicperf.simulation.summary import summarise
@@ -40,7 +40,6 @@ def run_all(
     executor: Executor | None = None,
     progress: bool | None = None,
     cache: RunCache | None = None,
-    label: str = "sweep",
 ) -> dict[str, np.ndarray]:
     """Run the jobs and return their figures.
 
@@ -57,8 +56,6 @@ def run_all(
         As for `nicperf.simulation.sweep`.
     cache : RunCache, optional
         Where figures are looked up, and kept as soon as a batch is done.
-    label : str
-        What the bar and the note of an interruption call it.
 
     Returns
     -------
@@ -71,12 +68,12 @@ def run_all(
         As it came, with a note of what was done by then and where it is kept.
     """
     table = _Table(base, jobs, cache)
-    with bar(label, progress, len(jobs), "runs") as tick:
+    with bar("sweep", progress, len(jobs), "runs") as tick:
         tick(len(jobs) - len(table.left))
         try:
             _run_left(table, executor, tick)
         except KeyboardInterrupt as stop:
-            stop.add_note(f"{label}: {table.state()}")
+            stop.add_note(f"sweep: {table.state()}")
             raise
     return table.figures
 
@@ -139,7 +136,6 @@ class _Table:
     def keep(self, batch: Batch, found: Mapping[str, np.ndarray]) -> None:
         """Take what a batch found, and store it."""
         self._put(batch.places, found)
-        self._done += len(batch.places)
         for i, place in enumerate(batch.places):
             # A file that a setting names may have changed while it ran.
             if self._cache and self._keys.key(*self.jobs[place]) == self._names[place]:
@@ -148,13 +144,11 @@ class _Table:
                 except OSError as error:
                     warnings.warn(f"runs are not kept from here on: {error}", stacklevel=2)
                     self._cache = None
+            self._done += 1
 
     def state(self) -> str:
         """What is done, in words."""
-        kept = (
-            f"kept in {self._cache.folder}; the same call goes on from there" if self._cache else "not kept"
-        )
-        return f"{self._done} of {len(self.jobs)} runs are done and {kept}"
+        return f"{self._done} of {len(self.jobs)} runs are done and {kept_in(self._cache)}"
 
     def _put(self, places: Sequence[int], found: Mapping[str, Any]) -> None:
         for name, values in found.items():

@@ -141,6 +141,11 @@ def open_cache(asked: bool | str | os.PathLike[str]) -> RunCache | None:
     return RunCache(asked)
 
 
+def kept_in(cache: RunCache | None) -> str:
+    """Where the runs of something that was interrupted are, in words."""
+    return f"kept in {cache.folder}; the same call goes on from there" if cache else "not kept"
+
+
 class KeyMaker:
     """Names runs: equal names for equal runs, in whatever words they were asked for.
 

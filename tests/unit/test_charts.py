@@ -269,6 +269,19 @@ def copy_place_frame():
     return pd.DataFrame([(16384, 300e3, 1200e3)], columns=["size_bytes", "low_bytes", "high_bytes"])
 
 
+def significance_frame():
+    return pd.DataFrame(
+        [
+            ("rr", "latency_p50_us", "yes", True, -12.7, -20.0, -8.7, 1e-7, 13.0, -0.03),
+            ("rr", "latency_p99_us", "no", False, 0.4, 0.0, 0.9, 1.0, 12.0, 0.01),
+        ],
+        columns=[
+            *["workload", "quantity", "significant", "called_equal", "t", "t_low", "t_high"],
+            *["p_holm", "freedom", "delta_percent"],
+        ],
+    )
+
+
 def latency_frame():
     return pd.DataFrame(
         [("as assumed", 300.0, 50.0), ("as assumed", 900.0, 1.0), ("lossless", 2400.0, 50.0)],
@@ -297,6 +310,7 @@ DRAWN = {
     "copies": lambda: charts.copies(copies_frame(), crossovers_frame()),
     "copy_map": lambda: charts.copy_map(copy_map_frame(), copy_place_frame()),
     "sensitivity": lambda: charts.sensitivity(sensitivity_frame()),
+    "significance": lambda: charts.significance(significance_frame()),
     "sweep": lambda: charts.sweep(
         sweep_frame(), "nic.dma_burst_dwords", bound="workload", published=published_frame()
     ),
@@ -408,6 +422,7 @@ CARRY = {
     ),
     "scores": (charts.scores, scores_frame, "predictor", "worst_error_percent"),
     "sensitivity": (charts.sensitivity, sensitivity_frame, "parameter", "elasticity"),
+    "significance": (charts.significance, significance_frame, "called_equal", "t"),
     "sweep": (
         lambda f: charts.sweep(f, "nic.dma_burst_dwords"),
         sweep_frame,
