@@ -186,7 +186,7 @@ def _verdict(findings: Sequence[_Finding]) -> tuple[str, str]:
     if least == 1:
         return REPRODUCED, f"Predicted in every parameter set that fits equally well: {said}."
     failed = "; ".join(
-        f"{finding.numbers} in {finding.share:.0%} of the parameter sets"
+        f"{finding.numbers} in {sum(finding.held)} of {len(finding.held)} parameter sets"
         for finding in findings
         if finding.share < 1
     )
