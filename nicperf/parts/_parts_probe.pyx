@@ -1,5 +1,6 @@
 """Pages, page_pool, fragments, heads, DMA calls and copies for tests: each structure as Python sees it, nothing added."""
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from nicperf.parts._copies cimport (
     copies_application_ps, copies_configure, copies_destroy, copies_dma_read_ps, copies_dma_write, copies_init, copies_level,
@@ -24,6 +25,10 @@ N_STEPS = PAGE_STEPS
 N_CALLS = DMA_CALLS
 LAST_IOMMU = DMA_IOMMU_LAZY
 PUT = ("cache", "ring", "ring_full", "released")
+from nicperf.parts._sendmemory cimport (
+    sendmemory_destroy, sendmemory_free, sendmemory_init, sendmemory_next, sendmemory_put, sendmemory_t,
+)
+from nicperf.parts._timers cimport deadline_t, timers_next_ps, timers_put, timers_t, timers_take
 
 
 cdef class Dma:
@@ -280,3 +285,82 @@ cdef class Copying:
         """Counters in the order of the structure."""
         cdef int64_t* value = <int64_t*>&self.st
         return [value[i] for i in range(sizeof(copies_stats_t) // sizeof(int64_t))]
+
+
+cdef class Sending:
+    """`sendmemory_t`, one process."""
+
+    cdef sendmemory_t m
+    cdef Pages pages
+
+    def __cinit__(self, Pages pages, int64_t most_bytes):
+        self.pages = pages
+        if sendmemory_init(&self.m, most_bytes) < 0:
+            raise MemoryError
+        frag_init(&self.m.frag, &pages.a)
+
+    def __dealloc__(self):
+        sendmemory_destroy(&self.m)
+
+    def write(self, int32_t n_bytes):
+        """Pieces (address, bytes) that a write of so many bytes becomes."""
+        cdef int32_t piece_bytes
+        cdef int64_t address
+        pieces = []
+        while n_bytes:
+            address = frag_alloc(&self.m.frag, n_bytes, &piece_bytes)
+            if address < 0 or not sendmemory_put(&self.m, address, piece_bytes):
+                raise MemoryError
+            pieces.append((address, piece_bytes))
+            n_bytes -= piece_bytes
+        return pieces
+
+    def read(self, int64_t n_bytes):
+        """Pieces (address, bytes) that the device reads next."""
+        cdef int32_t piece_bytes
+        cdef int64_t address
+        pieces = []
+        while n_bytes:
+            address = sendmemory_next(&self.m, n_bytes, &piece_bytes)
+            if piece_bytes == 0:
+                break
+            pieces.append((address, piece_bytes))
+            n_bytes -= piece_bytes
+        return pieces
+
+    def acknowledge(self, int64_t n_bytes):
+        sendmemory_free(&self.m, n_bytes)
+
+    @property
+    def chunks(self):
+        return self.m.put - self.m.freed
+
+
+cdef class Timers:
+    """`timers_t` with room for so many."""
+
+    cdef timers_t t
+
+    def __cinit__(self, int32_t room):
+        self.t.heap = <deadline_t*>malloc(room * sizeof(deadline_t))
+        if self.t.heap == NULL:
+            raise MemoryError
+        self.t.room = room
+
+    def __dealloc__(self):
+        free(self.t.heap)
+
+    def put(self, int64_t at_ps, int32_t owner, int32_t kind):
+        if self.t.count == self.t.room:
+            raise IndexError("no room")
+        timers_put(&self.t, at_ps, owner, kind)
+
+    def take(self):
+        if self.t.count == 0:
+            raise IndexError("no deadline")
+        cdef deadline_t d = timers_take(&self.t)
+        return d.at_ps, d.owner, d.kind
+
+    @property
+    def next_ps(self):
+        return timers_next_ps(&self.t)
