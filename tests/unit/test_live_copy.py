@@ -488,3 +488,19 @@ def test_it_is_light_until_it_is_asked(root: Path):
     code = "import sys, nicperf.live; print({'pandas', 'numpy', 'scipy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout.strip() == "set()"
+
+
+def test_a_measurement_can_be_kept_and_read(tmp_path) -> None:
+    kept = live.read_copy()  # the one that comes with nicperf
+    names = ["machine", "notes", "cells", "fits", "crossovers"]
+    content = {name: getattr(kept, name) for name in names}
+    content |= {name: content[name].to_dict("records") for name in names[2:]}
+    file = tmp_path / "copies.json"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    assert live.read_copy(file).copies_parameters() == kept.copies_parameters()
+    del content["fits"]
+    file.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(DataError, match=r"copies.json: no measurement of copies: 'fits'; write it with"):
+        live.read_copy(file)
+    with pytest.raises(DataError, match="cannot be read"):
+        live.read_copy(tmp_path / "nothing")
