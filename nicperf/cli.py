@@ -450,19 +450,28 @@ def parse(file: str, layout: str) -> None:
 
 
 @main.command()
-@slug_argument
+@any_slug_argument
 @write_option
 @format_option
-def calibrate(slug: str, write: bool, layout: str) -> None:
-    """Fit the free parameters to the figures of role fit."""
-    fit = nic.experiment(slug).calibrate(write=write, progress=sys.stderr.isatty())
+def calibrate(slug: str | None, write: bool, layout: str) -> None:
+    """Fit the free parameters to the figures of role fit, and draw vectors that fit equally well.
+
+    Without SLUG all experiments that have a model, one after the other.
+    """
+    from nicperf.experiments.config_reader import available
+
+    fits = {}
+    for name in [slug] if slug else available():
+        fits[name] = nic.experiment(name).calibrate(write=write, progress=sys.stderr.isatty())
     if layout == "json":
         names = ["slug", "cost", "figures_per_parameter", "parameters", "residuals", "inseparable"]
-        print_json({name: getattr(fit, name) for name in names})
+        said = [{name: getattr(fit, name) for name in names} for fit in fits.values()]
+        print_json(said[0] if slug else said)
         return
-    print_frame(fit.parameters, layout)
+    tables = {name: fit.parameters for name, fit in fits.items()}
+    print_frame(tables[slug] if slug else stacked(tables, "slug"), layout)
     if layout == "table":
-        for sentence in fit.inseparable:
+        for sentence in (sentence for fit in fits.values() for sentence in fit.inseparable):
             click.echo(sentence)
 
 

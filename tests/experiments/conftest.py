@@ -13,9 +13,11 @@ import pytest
 from nicperf.experiments.calibrate import calibrate
 from nicperf.experiments.config import ExperimentConfig
 from nicperf.experiments.config_reader import read
+from nicperf.experiments.draw import draw
+from nicperf.experiments.ensemble import Ensemble, write_ensemble
 from nicperf.experiments.experiment import Experiment
 from nicperf.experiments.fit import Fit, write_fit
-from nicperf.experiments.predict import Predictor, Row
+from nicperf.experiments.predict import Predictor, Row, rows_of
 from nicperf.parameter import Parameter
 
 NAN = float("nan")
@@ -173,9 +175,17 @@ def fit(config: ExperimentConfig, figures: pd.DataFrame) -> Fit:
     return calibrate(Predictor(config, FakeModel()), figures[figures["role"] == "fit"])
 
 
+@pytest.fixture(scope="session")
+def ensemble(config: ExperimentConfig, figures: pd.DataFrame, fit: Fit) -> Ensemble:
+    """Vectors that fit these figures equally well, drawn once."""
+    rows = figures[figures["role"] == "fit"]
+    return draw(Predictor(config, FakeModel()), rows, fit, rows_of(figures))
+
+
 @pytest.fixture
-def stored_fit(experiment: Experiment, fit: Fit) -> Fit:
+def stored_fit(experiment: Experiment, fit: Fit, ensemble: Ensemble) -> Fit:
     """The same, stored in the folder of the experiment."""
     rows = experiment.figures[experiment.figures["role"] == "fit"]
     write_fit(fit, experiment.folder / "fit.json", experiment.config, rows)
+    write_ensemble(ensemble, experiment.folder / "ensemble.json", experiment.config, rows, fit)
     return fit

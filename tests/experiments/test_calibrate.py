@@ -29,7 +29,7 @@ def test_known_parameters_are_recovered(fit, truth):
 
 
 def test_equally_good_vectors_are(config, figures, model, fit):
-    assert len(fit.equally_good) >= config.calibration.ensemble
+    assert len(fit.equally_good) > 2 * len(config.free)
     assert fit.equally_good[0] == fit.values
     objective = Objective(Predictor(config, model), fit_rows(figures))
     points = [objective.space.point(list(v.values())) for v in fit.equally_good]

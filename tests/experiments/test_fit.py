@@ -33,7 +33,7 @@ def test_without_a_fit_the_cure_is_named(experiment):
 def test_a_changed_assumption_makes_it_stale(experiment, stored_fit):
     guessed = replace(experiment.config.assumptions[-1], value=2.0)
     changed = replace(experiment.config, assumptions=(*experiment.config.assumptions[:-1], guessed))
-    with pytest.raises(DataError, match="the config changed since this fit was made"):
+    with pytest.raises(DataError, match="the config changed since this was made"):
         again(experiment, config=changed).simulate("plain", "udp")
 
 
@@ -64,7 +64,7 @@ def test_another_model_is_noticed(experiment, stored_fit, monkeypatch):
         return run
 
     monkeypatch.setattr(experiment.model, "simulate", slower)
-    with pytest.raises(DataError, match=r"the model has changed since the fit: .*remote\.cpu_percent"):
+    with pytest.raises(DataError, match=r"the model has changed since the vectors were drawn: .*remote\.cpu_percent"):
         again(experiment).ledger()
 
 
@@ -79,4 +79,4 @@ def test_the_file_says_what_made_it(experiment, stored_fit):
     content = json.loads((experiment.folder / "fit.json").read_text())
     assert content["made_from"].keys() == {"config", "figures"}
     assert {"python", "numpy", "scipy"} <= content["made_with"].keys()
-    assert [path.name for path in experiment.folder.iterdir()] == ["fit.json"]
+    assert {path.name for path in experiment.folder.iterdir()} == {"fit.json", "ensemble.json"}
