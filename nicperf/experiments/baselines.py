@@ -26,12 +26,12 @@ import pandas as pd
 from nicperf.analytic.ceilings import exchanges_per_s, frames_per_s, tcp_goodput_mbit_s, udp_goodput_mbit_s
 from nicperf.experiments.config import ExperimentConfig, Setting
 from nicperf.experiments.predict import Row, rows_of
-from nicperf.experiments.quantities import MESSAGE, printed_unit
+from nicperf.experiments.quantities import MESSAGE, QUANTITIES
 from nicperf.experiments.scenario import Specs, plain, settings
 from nicperf.experiments.space import Array
 from nicperf.published import require_fit
 from nicperf.tables.ethernet import HEADER_BYTES
-from nicperf.units import convert, stem_of
+from nicperf.units import convert, stem_of, unit_of
 
 BASELINES = ("no_change", "wire_ceiling", "regression", "nearest_row")
 
@@ -93,26 +93,12 @@ class Baselines:
         chosen = {**{name: spec.default for name, spec in self._specs.items()}, **self._scenario(row)}
         if "wire.rate_mbit_s" not in chosen:  # a model without a wire
             return math.nan
-        kind = self._config.workload(row.workload).workload
-        link_mbit_s, mtu_bytes = float(chosen["wire.rate_mbit_s"]), int(chosen["wire.mtu_bytes"])
-        message_bytes = int(chosen.get(MESSAGE, 0))
-        if kind.startswith("udp"):
-            goodput_mbit_s = udp_goodput_mbit_s(message_bytes, mtu_bytes, link_mbit_s)
-        else:
-            goodput_mbit_s = tcp_goodput_mbit_s(mtu_bytes, link_mbit_s)
-        stem, unit = stem_of(row.quantity), printed_unit(row.quantity)
-        if stem == "throughput":
-            return convert(goodput_mbit_s, "Mbit/s", unit)
-        if stem == "messages":
-            return goodput_mbit_s * 1e6 / 8 / message_bytes * self._config.workload(row.workload).elapsed_s
-        if stem == "packets" and kind == "xdp":
-            return convert(
-                frames_per_s(int(chosen["pktgen.frame_bytes"]) - HEADER_BYTES, link_mbit_s), "1/s", unit
-            )
-        longer = max(int(chosen.get(f"workload.{part}_bytes", 0)) for part in ("request", "response"))
-        if stem == "transactions" and longer:  # each direction has the wire to itself
-            return convert(exchanges_per_s(longer, mtu_bytes, link_mbit_s), "1/s", unit)
-        return math.nan
+        workload = self._config.workload(row.workload)
+        summary = _full_wire(workload.workload, chosen)
+        try:  # read as a run's summary is, so that units and slips of the post are those of the predictions
+            return QUANTITIES[row.quantity](summary, row.side, workload)
+        except KeyError:  # not among what the wire limits
+            return math.nan
 
     def _regression(self, row: Row) -> float:
         known = self._same_quantity(row)
@@ -139,9 +125,9 @@ class Baselines:
 
     def _same_quantity(self, row: Row) -> list[tuple[Row, float]]:
         """Fitted rows of this quantity, in the row's unit."""
-        unit = printed_unit(row.quantity)
+        unit = unit_of(row.quantity)
         return [
-            (other, convert(value, printed_unit(other.quantity), unit))
+            (other, convert(value, unit_of(other.quantity), unit))
             for other, value in self._known
             if stem_of(other.quantity) == stem_of(row.quantity)
         ]
@@ -173,3 +159,19 @@ class Baselines:
         config = self._config
         found = settings(config, config.configuration(row.configuration), config.workload(row.workload), {})
         return {plain(name): value for name, value in found.items()}
+
+
+def _full_wire(kind: str, chosen: Mapping[str, Setting]) -> dict[str, float]:
+    """What a run's summary would say if nothing but the wire were in the way, as far as the wire says anything."""
+    link_mbit_s, mtu_bytes = float(chosen["wire.rate_mbit_s"]), int(chosen["wire.mtu_bytes"])
+    if kind == "xdp":
+        per_s = frames_per_s(int(chosen["pktgen.frame_bytes"]) - HEADER_BYTES, link_mbit_s)
+        return {f"rx_frames_per_s_{side}": per_s for side in ("local", "remote")}
+    if kind.endswith("_rr"):  # each direction has the wire to itself: the longer message decides
+        longer_bytes = max(int(chosen[f"workload.{part}_bytes"]) for part in ("request", "response"))
+        return {"transactions_per_s": exchanges_per_s(longer_bytes, mtu_bytes, link_mbit_s)}
+    if kind.startswith("udp"):
+        goodput_mbit_s = udp_goodput_mbit_s(int(chosen[MESSAGE]), mtu_bytes, link_mbit_s)
+    else:
+        goodput_mbit_s = tcp_goodput_mbit_s(mtu_bytes, link_mbit_s)
+    return {"throughput_mbit_s": goodput_mbit_s, "sent_mbit_s": goodput_mbit_s}

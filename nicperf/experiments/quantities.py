@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from nicperf.experiments.config import Workload
-from nicperf.units import unit_of
 
 Summary = Mapping[str, float]
 Reading = Callable[[Summary, str, Workload], float]
@@ -73,15 +72,6 @@ def _as_summarised(name: str) -> Reading:
     return lambda summary, side, workload: summary[name]
 
 
-#: Where the heading of a published column is not the unit of its numbers.
-MISPRINTED = {"throughput_gbit_s": "Mbit/s"}
-
-
-def printed_unit(quantity: str) -> str:
-    """Unit of the numbers that were published under a quantity's name."""
-    return MISPRINTED.get(quantity, unit_of(quantity))
-
-
 QUANTITIES: Mapping[str, Reading] = {
     "throughput_mbit_s": _throughput,
     "cpu_percent": _cpu,
@@ -90,7 +80,7 @@ QUANTITIES: Mapping[str, Reading] = {
     "interrupts_total": _interrupts,
     "packets_per_s": _packets,
     "packets_kpps": lambda summary, side, workload: _packets(summary, side, workload) / 1000,
-    # As the number is printed: see `MISPRINTED`.
+    # The post's column is headed Gb/s and holds Mb/s: the number as it is printed.
     "throughput_gbit_s": _throughput,
     "cpu0_gcycle": partial(_gcycle, of_process=False),
     "cpu1_gcycle": partial(_gcycle, of_process=True),

@@ -101,18 +101,30 @@ def test_the_regression_finds_effects_that_multiply(config, specs, fitted):
     assert predicted(baselines, "mixed.udp.local.cpu_percent")["regression"] == pytest.approx(100 * 2**0.5)
 
 
-def test_the_wire_caps_what_goes_over_it():
-    """Velocity's TCP ceiling by hand: 1448 of the 1538 byte times of a full frame."""
+def ceilings(slug, *names):
     from nicperf import experiment
 
-    exp = experiment("velocity-2009")
+    exp = experiment(slug)
     fitted = exp.figures[exp.figures["role"] == "fit"]
-    names = ["all.tcp_stream.local.throughput_mbit_s", "all.udp_stream.local.cpu_percent"]
-    rows = [row for row in rows_of(exp.figures) if row.id in names]
-    found = Baselines(exp.config, exp.model.parameters(exp.config.driver), fitted).predict(rows)
-    ceilings = dict(zip([row.id for row in rows], found["wire_ceiling"], strict=True))
-    assert ceilings[names[0]] == pytest.approx(1000 * 1448 / 1538)
-    assert math.isnan(ceilings[names[1]])
+    rows = {row.id: row for row in rows_of(exp.figures)}
+    baselines = Baselines(exp.config, exp.model.parameters(exp.config.driver), fitted)
+    return baselines.predict([rows[name] for name in names])["wire_ceiling"].tolist()
+
+
+def test_the_wire_caps_what_goes_over_it():
+    """By hand: 1448 of the 1538 byte times of a full frame; 84 of them for a frame of 64 bytes; no cap on a CPU."""
+    tcp, cpu = ceilings(
+        "velocity-2009", "all.tcp_stream.local.throughput_mbit_s", "all.udp_stream.local.cpu_percent"
+    )
+    assert tcp == pytest.approx(1000 * 1448 / 1538) and math.isnan(cpu)
+    (kpps,) = ceilings("fec-2022", "ring_16.xdpsock_native.remote.packets_kpps")
+    assert kpps == pytest.approx(1e9 / 8 / 84 / 1000)
+    # 14,000 bytes each way are nine full segments and one of 968 bytes; the Gb/s of this post are Mb/s.
+    gbit, exchanges = ceilings(
+        "nocache-2014", "on.stream_same_cpu.local.throughput_gbit_s", "on.rr_14000.local.transactions_per_s"
+    )
+    assert gbit == pytest.approx(10_000 * 1448 / 1538)
+    assert exchanges == pytest.approx(1e10 / 8 / (9 * 1538 + 968 + 52 + 38))
 
 
 def test_scores_compare_on_the_same_rows():

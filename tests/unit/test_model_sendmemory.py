@@ -7,7 +7,6 @@ import heapq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from nicperf.parts._parts_probe import Pages, Sending, Timers
 
 BLOCK = 32768
