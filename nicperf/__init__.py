@@ -11,6 +11,7 @@ _HOME = {
     "consistency": "nicperf.published",
     "experiment": "nicperf.experiments",
     "experiments": "nicperf.experiments",
+    "explore": "nicperf.explore",
     "parameters": "nicperf.simulation",
     "parse": "nicperf.parsers",
     "segment": "nicperf.packets",
