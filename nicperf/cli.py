@@ -15,7 +15,15 @@ import click
 
 import nicperf
 from nicperf.errors import NicperfError, closest
-from nicperf.layout import LAYOUTS, as_table, print_frame, print_json, stacked
+from nicperf.layout import (
+    LAYOUTS,
+    as_table,
+    check_table,
+    print_frame,
+    print_json,
+    stacked,
+    write_table,
+)
 
 # pandas and what stands on it are imported by the commands that need them, so that help comes at once.
 if TYPE_CHECKING:
@@ -28,6 +36,12 @@ class InputError(click.ClickException):
     """Wrong input, told in one line."""
 
     exit_code = 2
+
+
+class Interrupted(click.ClickException):
+    """Ctrl-C during work that keeps what it has done."""
+
+    exit_code = 130
 
 
 class Commands(click.Group):
@@ -44,6 +58,11 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except NicperfError as error:
             raise InputError(" ".join(str(error).split())) from error
+        except KeyboardInterrupt as stop:
+            said = "; ".join(getattr(stop, "__notes__", []))
+            if not said:
+                raise
+            raise Interrupted(f"interrupted: {said}") from stop
 
 
 def settings(ctx: click.Context, param: click.Parameter, pairs: Sequence[str]) -> dict[str, Any]:
@@ -107,6 +126,20 @@ def output_option(name: str, help: str) -> Callable[[Any], Any]:
     )
 
 
+def a_table(ctx: click.Context, param: click.Parameter, path: str | None) -> str | None:
+    """Refuse a table's file that cannot be written before the work for it is done."""
+    if path:
+        check_table(path)
+    return in_a_folder(ctx, param, path)
+
+
+cache_option = click.option(
+    "--cache/--no-cache",
+    default=True,
+    show_default=True,
+    help="Keep runs on disk and take those that are there; NICPERF_CACHE names another folder.",
+)
+
 write_option = click.option("--write", is_flag=True, help="Keep the result in the experiment's data folder.")
 
 # Columns of a table; csv and json have all.
@@ -123,7 +156,7 @@ SHOWN = {
     ],
     "fits": ["routine", "placement", "source", "footprint", "a_cycles", "b_cycles_per_byte", "worst_percent"],
     "crossovers": ["footprint", "placement", "cached", "nocache", "crossover_bytes", "nocache_pays"],
-    "ledger": ["id", "role", "published", "predicted", "unit", "error_percent", "verdict"],
+    "leave-out": ["by", "left_out", "quantity", "rows", "median_error_percent", "worst_error_percent", "why"],
 }
 
 
@@ -267,28 +300,78 @@ def simulate(
 @click.option(
     "--seeds", type=click.IntRange(min=1), default=1, show_default=True, help="Runs of each combination."
 )
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    callback=a_table,
+    help="Write the rows to a .csv or .parquet file instead of printing them.",
+)
+@cache_option
 @format_option
 def sweep(
-    slug: str, configuration: str, workload: str, grid: dict[str, list[Any]], seeds: int, layout: str
+    slug: str,
+    configuration: str,
+    workload: str,
+    grid: dict[str, list[Any]],
+    seeds: int,
+    out: str | None,
+    cache: bool,
+    layout: str,
 ) -> None:
-    """Run the model for every combination of values."""
-    frame = nic.sweep(nic.experiment(slug), configuration, workload, grid, seeds=range(seeds))
-    print_frame(frame, layout, [*grid, "seed", *SHOWN["sweep"]])
+    """Run the model for every combination of values.
+
+    One row for each run: the values by dotted name, the seed, and the figures, whose names end in their unit.
+    Ctrl-C keeps the runs that are done; the same command goes on from there.
+    """
+    if out and layout != "table":
+        raise click.UsageError("--out has the layout that its ending names; leave --format out")
+    frame = nic.sweep(nic.experiment(slug), configuration, workload, grid, seeds=range(seeds), cache=cache)
+    if out:
+        write_table(frame, out)
+        click.echo(f"{len(frame)} runs written to {out}", err=True)
+    else:
+        print_frame(frame, layout, [*grid, "seed", *SHOWN["sweep"]])
 
 
 @main.command()
 @any_slug_argument
 @write_option
 @format_option
-def ledger(slug: str | None, write: bool, layout: str) -> None:
-    """Figures and claims beside predictions, with verdicts."""
+@click.pass_context
+def ledger(ctx: click.Context, slug: str | None, write: bool, layout: str) -> None:
+    """Figures and claims beside predictions, with verdicts.
+
+    Exit status 1: a verdict is not the recorded one. --write records them.
+    """
+    from nicperf.experiments import threads
+    from nicperf.experiments.text import text
+
+    frame = threads.ledger(slug, progress=sys.stderr.isatty())
+    if write:
+        threads.record_verdicts(frame)
+    if layout == "table":
+        click.echo(text(frame, *threads.calibrated(frame)))
+    else:
+        print_frame(frame, layout)
+    changed = threads.changed_verdicts(frame)
+    for row in changed.to_dict("records"):
+        now, then = (row[name] or "not a row" for name in ("computed", "recorded"))
+        click.echo(f"verdict changed: {row['slug']} {row['id']}: {now}, recorded: {then}", err=True)
+    ctx.exit(0 if changed.empty else 1)
+
+
+@main.command("leave-out")
+@any_slug_argument
+@write_option
+@format_option
+def leave_out(slug: str | None, write: bool, layout: str) -> None:
+    """Fit again without each configuration and each workload."""
 
     def answer(exp: Any) -> DataFrame:
-        if write:
-            exp.record_verdicts()
-        return exp.ledger(progress=sys.stderr.isatty())
+        return exp.leave_out(write=write, progress=sys.stderr.isatty())
 
-    print_frame(of_each_model(slug, answer), layout, SHOWN["ledger"])
+    print_frame(of_each_model(slug, answer), layout, SHOWN["leave-out"])
 
 
 @main.command()
@@ -354,7 +437,7 @@ def live_copy(quick: bool, layout: str) -> None:
         return
     parameters = {
         "memory_parameters": result.memory_parameters(),
-        "parameters_to_come": result.parameters_to_come(),
+        "copies_parameters": result.copies_parameters(),
     }
     if layout == "json":
         names = ["machine", "notes", "cells", "fits", "crossovers"]

@@ -1,18 +1,26 @@
-"""How the command line prints: tidy frames and mappings as a table, as CSV or as JSON."""
+"""How the command line prints and writes: tidy frames and mappings as a table, as CSV, JSON or Parquet."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from nicperf.errors import DataError
+from nicperf.files import write_whole
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 LAYOUTS = ("table", "csv", "json")
+#: How a table's file may end.
+SUFFIXES = (".csv", ".parquet")
 
 
 def print_json(value: Any) -> None:
@@ -66,3 +74,39 @@ def stacked(frames: Mapping[Any, DataFrame], key: str) -> DataFrame:
     import pandas as pd
 
     return pd.concat(frames, names=[key, None]).reset_index(level=key).reset_index(drop=True)
+
+
+def check_table(path: str) -> None:
+    """Refuse a file for a table that `write_table` could not write, before the work for it is done.
+
+    Raises
+    ------
+    DataError
+        Another ending than `SUFFIXES`, or Parquet without pyarrow.
+    """
+    suffix = Path(path).suffix
+    if suffix not in SUFFIXES:
+        cure = f"use one of {', '.join(SUFFIXES)}"
+        raise DataError("no kind of table", place="--out", field="suffix", value=suffix, cure=cure)
+    if suffix == ".parquet" and find_spec("pyarrow") is None:
+        raise DataError(
+            "Parquet needs pyarrow, which is not installed",
+            place="--out",
+            value=path,
+            cure="install nicperf[parquet], or write a .csv",
+        )
+
+
+def write_table(frame: DataFrame, path: str) -> None:
+    """Write a tidy frame to a file, whole or not at all.
+
+    A CSV has one line of names above its rows. A Parquet file also carries the frame's ``attrs``, with them the
+    units of a sweep's columns; pandas hands both back.
+    """
+    check_table(path)
+    content = io.BytesIO()
+    if path.endswith(".parquet"):
+        frame.to_parquet(content, index=False)
+    else:
+        frame.to_csv(content, index=False)
+    write_whole(path, content.getvalue())

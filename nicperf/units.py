@@ -119,6 +119,18 @@ def unit_of(name: str) -> str:
     return next((unit for ending, unit in _ENDINGS.items() if name.endswith(ending)), "1")
 
 
+def stem_of(name: str) -> str:
+    """A name without the unit that it ends in, whatever side stands behind it.
+
+    Examples
+    --------
+    >>> stem_of("throughput_mbit_s"), stem_of("cpu_percent_remote"), stem_of("messages")
+    ('throughput', 'cpu', 'messages')
+    """
+    name = name.removesuffix("_local").removesuffix("_remote")
+    return name.removesuffix(next((ending for ending in _ENDINGS if name.endswith(ending)), ""))
+
+
 def convert(value: T, source: str, target: str) -> T:
     """Express a value in another unit of the same dimension.
 

@@ -10,6 +10,9 @@ from hypothesis import settings
 settings.register_profile("nicperf", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("nicperf")
 
+# Tests run what they claim to, and leave nothing in the user's folders; those of the cache name one of their own.
+os.environ["NICPERF_CACHE"] = "off"
+
 
 @pytest.fixture(scope="session")
 def root() -> Path:

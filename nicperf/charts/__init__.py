@@ -8,10 +8,13 @@ from nicperf.charts.ablation import ablation
 from nicperf.charts.alternatives import alternatives
 from nicperf.charts.ceilings import ceilings
 from nicperf.charts.copies import copies
+from nicperf.charts.copy_map import copy_map
 from nicperf.charts.costs import bus, costs
+from nicperf.charts.latency import latency
 from nicperf.charts.ledger import figures, ledger
 from nicperf.charts.path import path
 from nicperf.charts.ring import ring
+from nicperf.charts.scores import scores
 from nicperf.charts.sensitivity import sensitivity
 from nicperf.charts.sweep import sweep
 from nicperf.charts.sweep2d import sweep2d
@@ -25,11 +28,14 @@ __all__ = [
     "bus",
     "ceilings",
     "copies",
+    "copy_map",
     "costs",
     "figures",
+    "latency",
     "ledger",
     "path",
     "ring",
+    "scores",
     "sensitivity",
     "sweep",
     "sweep2d",

@@ -15,6 +15,7 @@ NAMES = ["id", "configuration", "workload", "side", "quantity", "unit", "role", 
 NUMBERS = ["published", "predicted", "error_percent"]
 DRAWN = ["row", "quantity", "unit", "role", "verdict", *NUMBERS]
 ROW_HEIGHT = 20
+EVERY = "all"
 
 
 def ledger(
@@ -26,14 +27,17 @@ def ledger(
     ----------
     frame : pandas.DataFrame
         Ledger: columns `id, configuration, workload, side, quantity, unit, role, verdict` and the numbers
-        `published, predicted, error_percent`. Rows without a prediction are left out, and counted.
+        `published, predicted, error_percent`. Rows without a prediction are left out, and counted. Of several
+        experiments, told apart by a column `slug`, one can be chosen by a list below the chart. What else is
+        known of a row (`low, high, why, claims`) shows when the pointer rests on it.
     title : str
         The question that the chart answers.
 
     Returns
     -------
     altair.LayerChart
-        A row on the diagonal is predicted exactly; each quantity has its own mark, each role its own colour.
+        A row on the diagonal is predicted exactly. Each role has its own colour; each experiment, or each
+        quantity where there is one experiment only, its own mark.
 
     Raises
     ------
@@ -47,16 +51,24 @@ def ledger(
     axis = alt.Axis(format=",.6~r", values=[10.0**n for n in range(-3, 10)])
     diagonal = alt.Chart(alt.InlineData([{}])).mark_rule(strokeDash=[4, 4], opacity=0.6)
     diagonal = diagonal.encode(x=alt.datum(low), x2=alt.datum(high), y=alt.datum(low), y2=alt.datum(high))
+    several = "slug" in data.columns
+    told = [*(["slug"] if several else []), "id", *DRAWN[1:], "low", "high", "why", "claims"]
     marks = (
-        alt.Chart(data)
+        alt.Chart(data[[name for name in told if name in data.columns]])
         .mark_point(filled=True, opacity=0.85, size=80, tooltip=TOOLTIP)
         .encode(
             x=alt.X("published:Q", title="published (unit of the row)", scale=scale, axis=axis),
             y=alt.Y("predicted:Q", title="predicted (same unit)", scale=scale, axis=axis),
             color=_role(data),
-            shape=alt.Shape("quantity:N", title=None, legend=alt.Legend(columns=3)),
+            shape=alt.Shape("slug:N" if several else "quantity:N", title=None, legend=alt.Legend(columns=3)),
         )
     )
+    if several:
+        options = [EVERY, *dict.fromkeys(data["slug"])]
+        shown = alt.param(
+            name="shown", value=EVERY, bind=alt.binding_select(options=options, name="experiment ")
+        )
+        marks = marks.add_params(shown).transform_filter(f"shown == '{EVERY}' || datum.slug == shown")
     missing = len(frame) - len(data)
     note = f"{len(data)} rows; {missing} more have no prediction" if missing else f"{len(data)} rows"
     return (diagonal + marks).properties(

@@ -9,7 +9,7 @@ cdef enum:                              # operations; their names stand in ledge
     OP_NETIF_RX, OP_GRO, OP_BUILD_SKB, OP_DMA_SYNC, OP_DMA_MAP, OP_TURNOVER, OP_BARRIER, OP_XDP
     OP_XMIT, OP_GSO, OP_LINEARIZE, OP_SKB_ALLOC, OP_SKB_FREE, OP_IP_INPUT, OP_IP_OUTPUT, OP_REASSEMBLE, OP_FRAGMENT
     OP_TCP_INPUT, OP_TCP_OUTPUT, OP_UDP, OP_QDISC, OP_SYSCALL, OP_WAKEUP, OP_PAGE, OP_SENDPAGE, OP_COPY, OP_CHECKSUM
-    OP_VARIATION, OPERATIONS
+    OP_HANDOVER, OP_APPLICATION, OP_VARIATION, OPERATIONS
 
 cdef struct ledger_t:
     int64_t open_ps                     # charged to the job that is being put together

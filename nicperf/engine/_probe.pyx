@@ -1,7 +1,8 @@
 """The engine's primitives for tests: event queue, server and random streams, and two queueing systems made of nothing else."""
 from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 from nicperf.engine._queue cimport (
-    QUEUE_GROUP, QUEUE_SLOTS, QUEUE_USED, queue_advance, queue_clear, queue_init, queue_next, queue_set, queue_t,
+    QUEUE_GROUP, QUEUE_SLOTS, QUEUE_USED, queue_advance, queue_clear, queue_init, queue_next, queue_next_of, queue_set,
+    queue_t,
 )
 from nicperf.engine._random cimport random_init, random_next, random_t
 from nicperf.engine._server cimport (
@@ -31,12 +32,14 @@ def random_stream(uint64_t seed, uint64_t stream, int n):
 
 
 cdef class Queue:
-    """One event per slot."""
+    """One event per slot, of the first groups."""
 
     cdef queue_t q
+    cdef int32_t groups
 
-    def __init__(self):
+    def __init__(self, int32_t groups=2):
         queue_init(&self.q)
+        self.groups = groups
 
     def set(self, int32_t slot, int64_t time_ps):
         if slot not in SLOTS:
@@ -50,7 +53,7 @@ cdef class Queue:
 
     def pop(self):
         """Take the next event: (time, slot)."""
-        cdef int64_t key = queue_next(&self.q)
+        cdef int64_t key = queue_next(&self.q) if self.groups == 2 else queue_next_of(&self.q, self.groups)
         if key == INT64_MAX:
             raise IndexError("no event is pending")
         slot = queue_advance(&self.q, key)

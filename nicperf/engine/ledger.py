@@ -39,5 +39,7 @@ OPERATIONS = (
     "sendpage",
     "copy",
     "checksum",
+    "handover",
+    "application",
     "variation",
 )

@@ -6,8 +6,18 @@ from nicperf.errors import ScenarioError, closest
 from nicperf.experiments.config_reader import FOLDER, available, read
 from nicperf.experiments.experiment import Experiment
 from nicperf.experiments.sweep import sweep
+from nicperf.experiments.threads import ledger, left_out, scores
 
-__all__ = ["Experiment", "available", "experiment", "experiments", "sweep"]
+__all__ = [
+    "Experiment",
+    "available",
+    "experiment",
+    "experiments",
+    "ledger",
+    "left_out",
+    "scores",
+    "sweep",
+]
 
 
 def experiments() -> list[str]:

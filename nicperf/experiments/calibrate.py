@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from scipy.optimize import least_squares
@@ -23,13 +25,15 @@ SCREENED = 8
 SETTLED = 0.05
 
 
-def calibrate(predictor: Predictor, figures: pd.DataFrame, *, progress: bool = False) -> Fit:
+def calibrate(
+    predictor: Predictor, figures: pd.DataFrame, *, further: Sequence[Array] = (), progress: bool = False
+) -> Fit:
     """Bounded weighted least squares of the simulator against published rows.
 
     Searches start at the centre of the priors and at the best of many points spread over them (Latin
     hypercube), with the same random streams for every parameter vector. The best optimum is then explored:
-    profiles of each parameter, correlations, and a set of vectors that fit equally well. Equal input gives an
-    equal fit, on any number of threads. One row with one free parameter is no fit: see `match`.
+    profiles of each parameter, with the vectors at their ends, and correlations. Equal input gives an equal fit,
+    on any number of threads. One row with one free parameter is no fit: see `match`.
 
     Parameters
     ----------
@@ -37,6 +41,8 @@ def calibrate(predictor: Predictor, figures: pd.DataFrame, *, progress: bool = F
         Of the experiment, whose `config.calibration` says how many starts and which seed.
     figures : DataFrame
         Published rows of role ``fit`` and no others.
+    further : sequence of array
+        Points of the unit cube to start from as well.
     progress : bool
         Show a progress bar on standard error.
 
@@ -55,7 +61,9 @@ def calibrate(predictor: Predictor, figures: pd.DataFrame, *, progress: bool = F
         if matches(predictor, figures):
             return match(predictor, figures, tick)
         objective = Objective(predictor, figures, tick)
-        found = sorted((_search(objective, start) for start in _starts(objective)), key=lambda pair: pair[1])
+        found = sorted(
+            (_search(objective, start) for start in [*_starts(objective), *further]), key=lambda pair: pair[1]
+        )
         best = found[0][0]
         while True:  # each round starts at least a quarter of delta lower than the one before
             try:

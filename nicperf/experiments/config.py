@@ -7,6 +7,7 @@ model.
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
@@ -38,6 +39,13 @@ class Configuration:
     local_patches: tuple[str, ...] = ()
     remote_patches: tuple[str, ...] = ()
     settings: dict[str, Setting] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Asked(Configuration):
+    """A configuration that somebody wants with other settings, whatever its patches say; no file has one."""
+
+    asked: dict[str, Setting] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,7 +116,7 @@ class Calibration:
         Rise of the cost up to which a parameter vector counts as equally good. The cost is the sum of squared
         misses in units of the tolerance, so 1 means: one figure may move from its mark to its tolerance.
     ensemble : int
-        Least number of equally good vectors to keep.
+        Number of equally good vectors to draw.
     prior_sd : float
         Width of the weak prior around the centre, in units of the prior range; 0 switches it off.
     """
@@ -116,7 +124,7 @@ class Calibration:
     seed: int = 1
     starts: int = 4
     delta: float = 1.0
-    ensemble: int = 32
+    ensemble: int = 200
     prior_sd: float = 0.0
 
 
@@ -162,16 +170,20 @@ class ExperimentConfig:
         Parameters
         ----------
         name : str
-            A configuration, or one followed by patches to add, as in ``baseline+napi+dma_length``. They are
-            added to the first of the `patched` sides.
+            A configuration, or one followed by patches to add, as in ``baseline+napi+dma_length``, and by
+            settings, as in ``all+driver.tx_ring=32``. Patches are added to the first of the `patched` sides.
 
         Raises
         ------
         ScenarioError
             An unknown configuration or patch, with close names.
         """
-        base, *added = name.split("+")
+        base, *words = name.split("+")
         found = _look_up(self.configurations, base, self.slug, "configuration")
+        added = [word for word in words if "=" not in word]
+        pairs = [word.split("=", 1) for word in words if "=" in word]
+        if pairs:
+            found = Asked(**vars(found), asked={setting: _value(text) for setting, text in pairs})
         for patch in added:
             _look_up(self.patches, patch, self.slug, "patch")
         if self.patched[0] == "local":
@@ -181,6 +193,15 @@ class ExperimentConfig:
     def workload(self, name: str) -> Workload:
         """Look up a workload; a `ScenarioError` suggests close names."""
         return _look_up(self.workloads, name, self.slug, "workload")
+
+
+def _value(text: str) -> Setting:
+    """A setting as TOML would read it; anything else is a word."""
+    try:
+        value: Setting = tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+    return value
 
 
 def _look_up(mapping: Mapping[str, T], name: str, slug: str, what: str) -> T:

@@ -10,12 +10,13 @@ from typing import Any
 import pandas as pd
 
 from nicperf.errors import DataError
-from nicperf.experiments.claims import judge_claims
+from nicperf.experiments.claims import judge_claims, rows_in
 from nicperf.experiments.config import Configuration, ExperimentConfig, Workload
+from nicperf.experiments.ensemble import Ensemble, read_ensemble, write_ensemble
 from nicperf.experiments.fit import Fit, read_fit, write_fit
-from nicperf.experiments.ledger import ledger
+from nicperf.experiments.ledger import ledger, with_claims
 from nicperf.experiments.model import Model
-from nicperf.experiments.predict import Predictor, Vector
+from nicperf.experiments.predict import Predictor, Row, Vector, rows_of
 from nicperf.experiments.scenario import check_config, check_setting, settings
 from nicperf.experiments.validate import Validation, summarise
 from nicperf.experiments.verdicts import changed_verdicts, write_verdicts
@@ -111,6 +112,11 @@ class Experiment:
             )
         return pd.DataFrame(rows)
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether a fit is stored, or nothing needs one."""
+        return not self.config.free or (self.folder / "fit.json").exists()
+
     @cached_property
     def fit(self) -> Fit:
         """The stored calibration.
@@ -129,6 +135,19 @@ class Experiment:
                 cure=f"run `nicperf calibrate {self.slug} --write`",
             )
         return read_fit(path, self.config, self._fit_rows)
+
+    @cached_property
+    def ensemble(self) -> Ensemble:
+        """Parameter vectors that fit equally well, with what each predicts.
+
+        Raises
+        ------
+        DataError
+            There is none, or it was made from other assumptions, figures or another fit.
+        """
+        if not self.config.free:
+            return Ensemble(self.slug, [], pd.DataFrame(index=[0]), [{}])
+        return read_ensemble(self.folder / "ensemble.json", self.config, self._fit_rows, self.fit)
 
     def scenario(self, configuration: str, workload: str, **overrides: Any) -> dict[str, Any]:
         """What is handed to the model for one run.
@@ -202,12 +221,12 @@ class Experiment:
         return self.model.simulate(seed=seed, fidelity=fidelity, **scenario)
 
     def calibrate(self, *, write: bool = False, progress: bool = False) -> Fit:
-        """Fit the free parameters to the rows of role ``fit``.
+        """Fit the free parameters to the rows of role ``fit`` and draw the vectors that fit equally well.
 
         Parameters
         ----------
         write : bool
-            Store the result as this experiment's fit.
+            Store both as those of this experiment.
         progress : bool
             Show a progress bar.
 
@@ -217,11 +236,22 @@ class Experiment:
             Also what this object uses from now on.
         """
         from nicperf.experiments.calibrate import calibrate  # scipy takes a second to import
+        from nicperf.experiments.draw import draw
+        from nicperf.experiments.walk import LowerPoint
 
-        fit = calibrate(self._predictor, self._fit_rows, progress=progress)
+        further: list[Any] = []
+        while True:
+            fit = calibrate(self._predictor, self._fit_rows, further=further, progress=progress)
+            try:
+                with bar("ensemble", progress) as tick:
+                    ensemble = draw(self._predictor, self._fit_rows, fit, self._asked, tick)
+                break
+            except LowerPoint as lower:  # all earlier searches are remembered: only this one is new
+                further.append(lower.point)
         if write:
             write_fit(fit, self.folder / "fit.json", self.config, self._fit_rows)
-        self.fit = fit
+            write_ensemble(ensemble, self.folder / "ensemble.json", self.config, self._fit_rows, fit)
+        self.fit, self.ensemble = fit, ensemble
         return fit
 
     def ledger(self, *, progress: bool = False) -> pd.DataFrame:
@@ -230,25 +260,63 @@ class Experiment:
         Returns
         -------
         DataFrame
-            id, configuration, workload, side, quantity, unit, role, published, spread, predicted, low, high,
+            kind, id, configuration, workload, side, quantity, unit, role, published, spread, predicted, low, high,
             error_percent, tolerance_percent, verdict, why. Claims follow the figures with role ``claim``
-            and no numbers. `low` and `high` span the parameter vectors that fit equally well.
+            and no numbers. `low` and `high` span the parameter vectors that fit equally well. no_change,
+            wire_ceiling, regression and nearest_row are what the baselines predict of held-out rows.
 
         Raises
         ------
         DataError
-            The model predicts the fitted rows otherwise than when it was fitted.
+            The model predicts these rows otherwise than when the equally good vectors were drawn.
         """
         with bar("ledger", progress) as tick:
-            figures = ledger(self.figures, self._predictor, self._vectors, tick)
-            claims = judge_claims(self.claims, self.figures, self._predictor, self._vectors, tick)
-        if self.config.free:
-            self.fit.check_model(dict(zip(figures["id"], figures["predicted"], strict=True)))
-        return pd.concat([figures, claims.assign(role="claim")], ignore_index=True)
+            ensemble = self.ensemble.completed(self._predictor, self._asked, tick)
+            figures = ledger(self.figures, self._predictor, ensemble, tick)
+        self.ensemble.check_model(dict(zip(figures["id"], figures["predicted"], strict=True)))
+        return with_claims(figures, judge_claims(self.claims, self.figures, self.config, ensemble))
 
     def validate(self, *, progress: bool = False) -> Validation:
         """Errors by quantity and role, against the goals; counts of verdicts."""
         return summarise(self.ledger(progress=progress), self.config.goals, len(self.config.free))
+
+    @cached_property
+    def left_out(self) -> pd.DataFrame:
+        """Errors of each configuration and each workload when it is left out of the fit, from stored refits.
+
+        Raises
+        ------
+        DataError
+            There are none, or they were made from other assumptions or figures.
+        """
+        from nicperf.experiments.leave_out import FILE, errors, read_refits
+
+        refits = read_refits(self.folder / FILE, self.config, self._fit_rows)
+        return errors(self._predictor, self.figures, self._fitted, refits)
+
+    def leave_out(self, *, write: bool = False, progress: bool = False) -> pd.DataFrame:
+        """Fit again without each configuration and each workload, and predict what was left out.
+
+        Parameters
+        ----------
+        write : bool
+            Store the refits as this experiment's.
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        DataFrame
+            See `nicperf.experiments.leave_out.errors`. Also what `left_out` is from now on.
+        """
+        from nicperf.experiments.leave_out import FILE, errors, refit, write_refits
+
+        with bar("leave out", progress) as tick:
+            refits = refit(self._predictor, self.figures, tick)
+        if write:
+            write_refits(refits, self.folder / FILE, self.config, self._fit_rows)
+        self.left_out = errors(self._predictor, self.figures, self._fitted, refits)
+        return self.left_out
 
     def ablation(self, *, progress: bool = False) -> pd.DataFrame:
         """What each patch does alone and in order; see `nicperf.experiments.ablation.ablation`."""
@@ -268,6 +336,10 @@ class Experiment:
     @property
     def _fit_rows(self) -> pd.DataFrame:
         return self.figures[self.figures["role"] == "fit"]
+
+    @property
+    def _asked(self) -> list[Row]:
+        return [*rows_of(self.figures), *rows_in(self.claims, self.slug)]
 
     @property
     def _fitted(self) -> Vector:

@@ -1,15 +1,18 @@
-"""Short hashes of what a fit depends on, so that a stored fit can tell when it is out of date."""
+"""Short hashes of what a result depends on, so that a stored one can tell when it is out of date."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import platform
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib import metadata
+from typing import Any
 
 import pandas as pd
 
+from nicperf.errors import DataError
 from nicperf.experiments.config import ExperimentConfig
 
 # Words for people and rules for judging: they change no fit.
@@ -26,12 +29,40 @@ def config_hash(config: ExperimentConfig) -> str:
         for key, value in asdict(config).items()
         if key not in NOT_IN_THE_FIT and (value or key not in NOT_IF_EMPTY)
     }
-    return _hash(json.dumps(content, sort_keys=True))
+    return text_hash(json.dumps(content, sort_keys=True))
 
 
 def figures_hash(figures: pd.DataFrame) -> str:
     """Hash of the fitted rows: id, value and unit, in the order given."""
-    return _hash(figures[["id", "value", "unit"]].to_csv(index=False, float_format="%.12g"))
+    return text_hash(figures[["id", "value", "unit"]].to_csv(index=False, float_format="%.12g"))
+
+
+def made_from(config: ExperimentConfig, figures: pd.DataFrame) -> dict[str, str]:
+    """What a result stands on: hashes of the experiment and of the fitted rows."""
+    return {"config": config_hash(config), "figures": figures_hash(figures)}
+
+
+def check_made_from(
+    place: str, recorded: Mapping[str, str], config: ExperimentConfig, figures: pd.DataFrame, **more: str
+) -> None:
+    """Refuse a stored result that was made from something else.
+
+    Raises
+    ------
+    DataError
+        Naming what changed, and the command that renews the result.
+    """
+    for what, now in (made_from(config, figures) | more).items():
+        if recorded.get(what) != now:
+            problem = f"the {what} changed since this was made"
+            raise stale(place, config.slug, problem, f"made_from.{what}")
+
+
+def stale(place: str, slug: str, problem: str, field: str | None = None, value: object = None) -> DataError:
+    """An error that says which stored result cannot be used, and how to renew it."""
+    return DataError(
+        problem, place=place, field=field, value=value, cure=f"run `nicperf calibrate {slug} --write`"
+    )
 
 
 def versions() -> dict[str, str]:
@@ -48,5 +79,15 @@ def _bare(value: object) -> object:
     return value
 
 
-def _hash(text: str) -> str:
+def text_hash(text: str) -> str:
+    """Sixteen hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def rounded(value: Any) -> Any:
+    """Six significant digits everywhere, so that a re-made file differs only where the result does."""
+    if isinstance(value, Mapping):
+        return {key: rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item) for item in value]
+    return float(f"{value:.6g}") if isinstance(value, float) else value

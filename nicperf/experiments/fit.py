@@ -6,17 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
-from nicperf.errors import DataError
 from nicperf.experiments.config import ExperimentConfig
 from nicperf.experiments.files import write_whole
-from nicperf.experiments.fingerprint import config_hash, figures_hash, versions
-
-# A model whose fitted rows moved by more than this share since the fit is another model.
-SAME_MODEL = 1e-3
+from nicperf.experiments.fingerprint import check_made_from, made_from, rounded, stale, text_hash, versions
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,8 @@ class Fit:
     inseparable : sequence of str
         What these rows cannot tell apart, in sentences.
     equally_good : sequence of mapping
-        Parameter vectors within delta of the best, the best first.
+        Parameter vectors within delta of the best, the best first, then those met on the way to the ends of the
+        profile intervals. `ensemble.Ensemble` adds many more.
     start_costs : sequence of float
         Cost reached from each starting point, lowest first.
     """
@@ -62,24 +58,10 @@ class Fit:
         """Fitted figures for each free parameter; above 1, or there was nothing to learn."""
         return len(self.residuals) / len(self.values)
 
-    def check_model(self, predicted: Mapping[str, float]) -> None:
-        """Refuse a model that no longer predicts the fitted rows as it did when it was fitted.
-
-        Raises
-        ------
-        DataError
-            Naming the row that moved most, and the command that renews the fit.
-        """
-        then = dict(zip(self.residuals["id"], self.residuals["predicted"], strict=True))
-        moved = {row: abs(predicted[row] / value - 1) for row, value in then.items()}
-        worst = max(moved, key=lambda row: moved[row])
-        if moved[worst] > SAME_MODEL:
-            raise _stale(
-                self.slug,
-                f"the model has changed since the fit: {worst} was {then[worst]:.6g}",
-                f"fit of {worst}",
-                predicted[worst],
-            )
+    @property
+    def hash(self) -> str:
+        """Short hash of the fitted vectors."""
+        return text_hash(json.dumps([dict(vector) for vector in (self.values, *self.equally_good)]))
 
 
 def write_fit(fit: Fit, path: Path, config: ExperimentConfig, figures: pd.DataFrame) -> None:
@@ -87,7 +69,7 @@ def write_fit(fit: Fit, path: Path, config: ExperimentConfig, figures: pd.DataFr
     names = list(fit.values)
     content = {
         "slug": fit.slug,
-        "made_from": {"config": config_hash(config), "figures": figures_hash(figures)},
+        "made_from": made_from(config, figures),
         "made_with": versions(),
         "cost": fit.cost,
         "delta": fit.delta,
@@ -98,7 +80,7 @@ def write_fit(fit: Fit, path: Path, config: ExperimentConfig, figures: pd.DataFr
         "correlation": fit.correlation.to_numpy().tolist(),
         "equally_good": {"names": names, "vectors": [[v[n] for n in names] for v in fit.equally_good]},
     }
-    write_whole(path, json.dumps(_rounded(content), indent=1) + "\n")
+    write_whole(path, json.dumps(rounded(content), indent=1) + "\n")
 
 
 def read_fit(path: Path, config: ExperimentConfig, figures: pd.DataFrame) -> Fit:
@@ -134,31 +116,8 @@ def read_fit(path: Path, config: ExperimentConfig, figures: pd.DataFrame) -> Fit
             equally_good=tuple(dict(zip(names, v, strict=True)) for v in content["equally_good"]["vectors"]),
             start_costs=tuple(content["start_costs"]),
         )
-        made_from = content["made_from"]
+        recorded = content["made_from"]
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"this is not a stored fit: {error!r}", place=path.name, cure=_again(config.slug)
-        ) from None
-    for what, now in (("config", config_hash(config)), ("figures", figures_hash(figures))):
-        if made_from.get(what) != now:
-            raise _stale(
-                config.slug, f"the {what} changed since this fit was made", f"made_from.{what}", None
-            )
+        raise stale(path.name, config.slug, f"this is not a stored fit: {error!r}") from None
+    check_made_from(path.name, recorded, config, figures)
     return fit
-
-
-def _stale(slug: str, problem: str, field: str, value: object) -> DataError:
-    return DataError(problem, place=f"{slug}/fit.json", field=field, value=value, cure=_again(slug))
-
-
-def _again(slug: str) -> str:
-    return f"run `nicperf calibrate {slug} --write`"
-
-
-def _rounded(value: Any) -> Any:
-    """Six significant digits everywhere, so that a re-made file differs only where the fit does."""
-    if isinstance(value, Mapping):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(item) for item in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value

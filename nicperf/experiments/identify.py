@@ -48,9 +48,9 @@ def identify(objective: Objective, best: Array) -> Identification:
     """Explore the region in which the cost stays within delta of its value at `best`.
 
     A profile interval holds all values of one parameter for which the others can be re-fitted so that the
-    cost stays within delta. The points found on the way, and points drawn inside the region, are the equally
-    good set. A short re-fit may miss a point that a long one would reach, so an interval may come out too
-    narrow, never too wide.
+    cost stays within delta. The points found on the way are kept: they reach out as far as the intervals. A
+    short re-fit may miss a point that a long one would reach, so an interval may come out too narrow, never too
+    wide.
 
     Parameters
     ----------
@@ -70,7 +70,6 @@ def identify(objective: Objective, best: Array) -> Identification:
     """
     walk = Walk(objective, best)
     ends = [(walk.edge(index, -1), walk.edge(index, +1)) for index in range(len(best))]
-    walk.fill(objective.predictor.config.calibration.ensemble)
     spread = np.sqrt(np.diag(walk.covariance))
     correlation = walk.covariance / np.outer(spread, spread)
     parameters = _table(objective.space, best, ends, walk.half_width)

@@ -81,6 +81,39 @@ class Objective:
             return misses
         return np.hstack([misses, (np.array(points) - self.space.centre) / self._prior_sd])
 
+    def costs_within(self, points: Sequence[Array], limit: float) -> Array:
+        """Sum of squared residuals of each point, infinite above a limit.
+
+        The rows of one workload after the other are predicted, in the order of the configuration file, and only
+        for points that the rows before have left below the limit. A file that lists its slow tests last spares
+        most points that are drawn at random these.
+
+        Parameters
+        ----------
+        points : sequence of array
+        limit : float
+
+        Returns
+        -------
+        array, shape (points,)
+        """
+        costs = np.zeros(len(points))
+        if self._prior_sd:
+            costs += (((np.array(points) - self.space.centre) / self._prior_sd) ** 2).sum(axis=1)
+        vectors = [self.space.vector(point) for point in points]
+        order = [*self.predictor.config.workloads, *self.predictor.config.sessions]
+        for workload in sorted({row.workload for row in self.rows}, key=order.index):
+            left = np.flatnonzero(costs <= limit)
+            own = [i for i, row in enumerate(self.rows) if row.workload == workload]
+            if not len(left):
+                break
+            rows = [self.rows[i] for i in own]
+            predicted = np.array(
+                self.predictor.predict(rows, [vectors[i] for i in left], self._tick), dtype=float
+            )
+            costs[left] += (((predicted - self.published[own]) / self._scale[own]) ** 2).sum(axis=1)
+        return np.where(costs <= limit, costs, np.inf)
+
     def jacobian(self, point: Array, *, central: bool = False) -> Array:
         """Derivatives of the residuals, shape (residuals, parameters), all differences run together."""
         steps = np.diag(np.where(point + self.space.steps > 1, -self.space.steps, self.space.steps))

@@ -8,6 +8,7 @@ one boot together, and are sums over its workloads.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from nicperf.experiments.config import Workload
 
@@ -15,6 +16,8 @@ Summary = Mapping[str, float]
 Reading = Callable[[Summary, str, Workload], float]
 
 MESSAGE = "workload.message_bytes"
+FREQUENCY = "local.cpu.frequency_mhz"
+PROCESS_CORE = "local.cpu.process_core"
 
 
 def _throughput(summary: Summary, side: str, workload: Workload) -> float:
@@ -47,6 +50,28 @@ def _packets(summary: Summary, side: str, workload: Workload) -> float:
     return summary[f"rx_frames_per_s_{side}"]
 
 
+def _gcycle(summary: Summary, side: str, workload: Workload, *, of_process: bool) -> float:
+    # perf counts what a processor does in the whole test; the one that serves the interrupts is the first, the
+    # process is there too or has the second.
+    process = summary[f"process_cpu_percent_{side}"]
+    apart = workload.settings[PROCESS_CORE] == "other"
+    percent = process if of_process else summary[f"cpu_percent_{side}"] - (process if apart else 0.0)
+    return percent / 100 * _hz(workload) * workload.elapsed_s / 1e9
+
+
+def _cycles_per_byte(summary: Summary, side: str, workload: Workload) -> float:
+    bytes_per_s = _throughput(summary, side, workload) * 1e6 / 8
+    return summary[f"cpu_percent_{side}"] / 100 * _hz(workload) / bytes_per_s
+
+
+def _hz(workload: Workload) -> float:
+    return float(workload.settings[FREQUENCY]) * 1e6
+
+
+def _as_summarised(name: str) -> Reading:
+    return lambda summary, side, workload: summary[name]
+
+
 QUANTITIES: Mapping[str, Reading] = {
     "throughput_mbit_s": _throughput,
     "cpu_percent": _cpu,
@@ -55,5 +80,12 @@ QUANTITIES: Mapping[str, Reading] = {
     "interrupts_total": _interrupts,
     "packets_per_s": _packets,
     "packets_kpps": lambda summary, side, workload: _packets(summary, side, workload) / 1000,
+    # The post's column is headed Gb/s and holds Mb/s: the number as it is printed.
+    "throughput_gbit_s": _throughput,
+    "cpu0_gcycle": partial(_gcycle, of_process=False),
+    "cpu1_gcycle": partial(_gcycle, of_process=True),
+    "demand_cycle_per_byte": _cycles_per_byte,
+    "transactions_per_s": _as_summarised("transactions_per_s"),
+    **{name: _as_summarised(name) for name in (f"latency_p{p}_us" for p in (50, 90, 95, 99))},
 }
 SUMMED_OVER_A_SESSION = frozenset({"interrupts_total"})

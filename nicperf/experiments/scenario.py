@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 
 from nicperf.errors import DataError, ScenarioError, closest
-from nicperf.experiments.config import Configuration, ExperimentConfig, Setting, Workload
+from nicperf.experiments.config import Asked, Configuration, ExperimentConfig, Setting, Workload
 from nicperf.parameter import Parameter
 
 SIDES = ("local.", "remote.")
@@ -54,7 +54,8 @@ def settings(
         for patch in config.patches.values()
         for name, value in (patch.on if patch.name in applied else patch.off).items()
     }
-    return layered([assumptions, workload.settings, configuration.settings, patches, overrides or {}])
+    asked = configuration.asked if isinstance(configuration, Asked) else {}
+    return layered([assumptions, workload.settings, configuration.settings, patches, asked, overrides or {}])
 
 
 def layered(layers: Iterable[Mapping[str, Setting]]) -> dict[str, Setting]:

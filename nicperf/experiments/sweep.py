@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ def sweep(
     seeds: Iterable[int] = range(1),
     executor: Executor | None = None,
     progress: bool | None = None,
+    cache: bool | str | os.PathLike[str] = True,
     **options: Any,
 ) -> pd.DataFrame:
     """Run an experiment's fitted model for every combination of the grid's values with every seed.
@@ -36,6 +38,9 @@ def sweep(
         Dotted name -> values to try; a plain name sets both hosts, ``local.`` or ``remote.`` before it one.
     seeds, executor, progress
         As for `nicperf.simulation.sweep`.
+    cache : bool or path-like
+        As for `nicperf.simulation.sweep`, but on: an entry is used only if scenario, seed and code are the same
+        to the byte and its checksum holds, so nothing but time tells the difference.
     **options
         `duration_s`, `warmup_s`, `slices`, `stop_width` and `confidence` of `nicperf.simulation.simulate`,
         where they shall differ from the experiment's own.
@@ -43,12 +48,14 @@ def sweep(
     Returns
     -------
     DataFrame
-        One row for each run: a column for each name of the grid, ``seed``, and the figures of `Run.summary`.
+        One row for each run: a column for each name of the grid, ``seed``, and the figures of `Run.summary`;
+        ``attrs["units"]`` has the unit of each column.
 
     Raises
     ------
     ScenarioError
-        Before anything runs: an unknown name, no values, or values that the model refuses.
+        Before anything runs: an unknown name, no values, values that the model refuses, or a cache that
+        cannot be written to.
     DataError
         The experiment has not been calibrated.
 
@@ -61,4 +68,4 @@ def sweep(
     True
     """
     base = exp.scenario(configuration, workload) | options
-    return simulation.sweep(**base, grid=grid, seeds=seeds, executor=executor, progress=progress)
+    return simulation.sweep(**base, grid=grid, seeds=seeds, executor=executor, progress=progress, cache=cache)

@@ -1,4 +1,4 @@
-"""Walks around an optimum and collects the points that fit as well, as far out as they reach."""
+"""Walks away from an optimum, as far out as points fit as well."""
 
 from __future__ import annotations
 
@@ -88,22 +88,24 @@ class Walk:
                 outside = middle
         return float(self.best[index] + side * inside)
 
-    def fill(self, wanted: int) -> None:
-        """Draw points inside the region until there are `wanted` members, or too many draws failed.
+    def scatter(self, count: int) -> list[Array]:
+        """Points inside the region, spread over the parabola's ellipsoid.
 
-        Raises
-        ------
-        LowerPoint
-            See `edge`.
+        Where the region is no ellipsoid and a point lies outside, it is pulled towards the optimum until it is
+        inside.
         """
-        for _ in range(4 * wanted):
-            if len(self.members) >= wanted:
-                return
-            direction = self._rng.standard_normal(len(self.best))
-            unit = direction / np.linalg.norm(direction)
-            step = self._axes @ (unit * np.sqrt(self.delta / self._curvature))
-            # The region is a parabola's only roughly: where the border is not inside, half the way may be.
-            any(self._inside(np.clip(self.best + share * step, 0, 1)) for share in (1.0, 0.5, 0.25))
+        directions = self._rng.standard_normal((count, len(self.best)))
+        units = directions / np.linalg.norm(directions, axis=1)[:, None]
+        radii = self._rng.random(count) ** (1 / len(self.best))  # uniform in the ball
+        steps = (radii[:, None] * units * np.sqrt(self.delta / self._curvature)) @ self._axes.T
+        points = [np.clip(self.best + step, 0, 1) for step in steps]
+        outside = list(range(count))
+        while outside:
+            costs = (self._objective.residuals([points[i] for i in outside]) ** 2).sum(axis=1)
+            outside = [i for i, cost in zip(outside, costs, strict=True) if cost > self.cost + self.delta]
+            for i in outside:
+                points[i] = (self.best + points[i]) / 2
+        return points
 
     def _reaches(self, index: int, distance: float) -> bool:
         start = self.best.copy()
@@ -113,10 +115,6 @@ class Walk:
         point = newton_step(start, linear, self._jacobian, others)
         enough = self.cost + self.delta
         return self._keep(*descend(self._objective, point, self._jacobian, held=index, enough=enough))
-
-    def _inside(self, point: Array) -> bool:
-        residuals = self._objective.residuals([point])[0]
-        return self._keep(point, float(residuals @ residuals))
 
     def _keep(self, point: Array, cost: float) -> bool:
         if cost < self.cost - NOT_ARRIVED * self.delta:

@@ -22,6 +22,12 @@ OTHER = "everything else"
 BAR_WIDTH = 230
 NUMBER_WIDTH = 78
 ROW_HEIGHT = 30
+# The marks of the three columns, small, before their headings.
+KEYS: dict[str, dict[str, Any]] = {
+    "now": {"shape": "square", "filled": True, "color": BLUE, "size": 70, "opacity": 1},
+    "before": {"shape": "stroke", "angle": 90, "color": INK, "size": 90, "strokeWidth": 2.5, "opacity": 0.75},
+    "published": {**PUBLISHED, "size": 45, "strokeWidth": 1.5},
+}
 Rows = list[dict[str, Any]]
 
 
@@ -73,7 +79,8 @@ def specification(
         With a place for what limits, which comes later.
     """
     order = [row["quantity"] for row in rows["figures"]]
-    parts = [_figures_chart(order), _costs_chart(kept_operations(start))]
+    compared = ("now", "before") if live else tuple(dict.fromkeys(row["bar"].split(", ")[1] for row in rows["costs"]))
+    parts = [_figures_chart(order), _costs_chart(kept_operations(start), compared)]
     if live:
         parts.append(_limits_chart(list(SYSTEMS[start.setting.exp.config.driver].resources)))
     chart = alt.vconcat(*parts, spacing=22).resolve_scale(color="independent")
@@ -142,24 +149,24 @@ def _figures_chart(order: Sequence[str]) -> alt.LayerChart:
             align="right", fontWeight=weight, fontSize=12.5
         )
         layers.append(text.encode(x=place, text=f"{key}_text:N"))
-        head = base.transform_aggregate(n="count()").mark_text(align="right", opacity=0.7, fontSize=11)
-        layers.append(head.encode(x=place, y=alt.value(-8), text=alt.value(_HEADS[key])))
+        once = base.transform_aggregate(n="count()")
+        head = once.mark_text(align="right", opacity=0.8, fontSize=11)
+        layers.append(head.encode(x=place, y=alt.value(-9), text=alt.value(key)))
+        at = alt.value(BAR_WIDTH + i * NUMBER_WIDTH - 11 - 6 * len(key))
+        layers.append(once.mark_point(**KEYS[key]).encode(x=at, y=alt.value(-9)))
     chart = alt.layer(*layers).encode(y=y)
     return chart.properties(width=BAR_WIDTH + 3 * NUMBER_WIDTH, height=alt.Step(ROW_HEIGHT))
 
 
-_HEADS = {"now": "▬ now", "before": "| before", "published": "◇ published"}
-
-
-def _costs_chart(kept: Sequence[str]) -> alt.LayerChart:
+def _costs_chart(kept: Sequence[str], compared: Sequence[str]) -> alt.LayerChart:
     operations = [labels.spaced(name) for name in [*kept, OTHER]]
     scale = alt.Scale(domain=operations, range=[*PALETTE[: len(kept)], GREY])
     colour = alt.Color("operation:N", title=None, scale=scale, legend=alt.Legend(columns=4, labelLimit=120))
-    bars = [f"{side}, {label}" for side in labels.SIDES.values() for label in ("now", "before")]
+    bars = [f"{side}, {label}" for side in labels.SIDES.values() for label in compared]
     title = alt.Title("Where does the CPU time of a frame go?", fontSize=13, offset=6)
     y = alt.Y("bar:N", title=None, sort=bars, scale=alt.Scale(domain=bars))
     base = alt.Chart(alt.NamedData("costs"))
-    x = alt.X("ns_per_frame:Q", title="CPU time (ns per frame)", axis=alt.Axis(tickCount=6))
+    x = alt.X("ns_per_frame:Q", title="CPU time (ns per frame)", axis=alt.Axis(tickCount=5))
     stack = base.mark_bar(height=15, tooltip=TOOLTIP).encode(x=x, color=colour, order=alt.Order("rank:Q"))
     total = base.transform_aggregate(total="sum(ns_per_frame)", groupby=["bar"])
     text = total.mark_text(align="left", dx=5).encode(x="total:Q", text=alt.Text("total:Q", format=",.4~r"))

@@ -1,7 +1,11 @@
+const FOCUSED = new Set(["input", "select", "button", "summary", "pre"]);
+
 const make = (tag, props = {}, ...children) => {
   const { dataset, ...rest } = props;
   const element = Object.assign(document.createElement(tag), rest);
   Object.assign(element.dataset, dataset);
+  // Keys are the control's own: JupyterLab would take arrows for its cursor, and letters for commands.
+  if (FOCUSED.has(tag)) element.dataset.lmSuppressShortcuts = "true";
   element.append(...children);
   return element;
 };
@@ -46,7 +50,7 @@ function render({ model, el }) {
     reset,
   );
   const search = make("input", {
-    type: "search", className: "search", placeholder: "Search parameters: name, unit, origin", autocomplete: "off",
+    type: "search", className: "search", placeholder: "Search parameters", autocomplete: "off",
   });
   search.setAttribute("aria-label", "Search parameters");
   const only = make("input", { type: "checkbox" });
@@ -220,9 +224,10 @@ function render({ model, el }) {
       ask();
     };
     const unit = make("span", { className: "unit", textContent: control.unit });
-    const top = make("div", { className: "top" }, label, origin, sides, back);
+    const top = make("div", { className: "top" }, label, sides, back);
+    const named = make("div", { className: "named" }, make("code", { textContent: control.name }), origin);
     const line = make("div", { className: "line" }, ...[slider, box, unit].filter(Boolean));
-    const item = make("li", { dataset: { name: control.name } }, top, line, wrong, note);
+    const item = make("li", { dataset: { name: control.name } }, top, named, line, wrong, note);
     paint();
     const haystack = [control.name, control.title, control.unit, ...Object.values(control.origin), control.doc]
       .join(" ").toLowerCase();

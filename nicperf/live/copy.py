@@ -66,8 +66,9 @@ FITTED = ["mode", "routine", "placement", "source", "footprint", "footprint_byte
 SHARES = (0.6, 0.2, 0.2)
 #: How much later than asked the scenarios with a second thread may end, on a machine that is busy with others.
 GRACE_S = 1.0
-#: The largest `memory.last_cache_bytes` that the model takes.
+#: The largest last level that the model takes, and its names for where the rings lie.
 MODEL_CACHE_BYTES = 1 << 30
+MODEL_LEVELS = ("l1", "l2", "l3", "dram")
 
 
 @dataclass(frozen=True)
@@ -141,19 +142,20 @@ class CopyResult:
             "memory.last_cache_bytes": min([*self.machine["caches_bytes"].values()][-1], MODEL_CACHE_BYTES),
         }
 
-    def parameters_to_come(self, footprint: str = "L2") -> dict[str, float]:
-        """Costs of copies for which the model has no parameter yet, under the names they would have.
+    def copies_parameters(self, footprint: str = "L2") -> dict[str, Any]:
+        """Caches and prices of this machine for the part `Copies`: ``copy_map(**result.copies_parameters())``.
 
         Parameters
         ----------
         footprint : str
-            Where the destinations of the non-temporal copies lie.
+            Where the destinations lie whose fixed costs, and whose costs around the cache, are taken.
 
         Returns
         -------
         dict
-            Fixed costs of a call by mode, the non-temporal cost of a byte, what starting in the middle of a
-            line adds to a non-temporal call, and the cached cost of a byte by where the destination lies.
+            Dotted names of parameters that the model has. Cycles are those of the time-stamp counter, as for
+            `memory_parameters`. The fence is measured for many message sizes here, so its cost counts for each call.
+            Footprints that were not measured are left out.
 
         Raises
         ------
@@ -162,19 +164,23 @@ class CopyResult:
         """
         cached, nocache = (self._line(mode, footprint, "hot") for mode in ("cached", "nocache"))
         packed = self._line("nocache", footprint, "hot", "packed")
-        measured = [name for name in FOOTPRINTS if name in set(self.fits["footprint"])]
+        sizes = [*self.machine["caches_bytes"].values()]
+        measured = set(self.fits["footprint"])
         by_level = {
-            f"memory.copy_cached_{name.lower()}_cycles_per_byte": self._line(
-                "cached", name, "hot"
-            ).b_cycles_per_byte
-            for name in measured
+            f"copies.cached_{level}_cycles_per_byte": self._line("cached", name, "hot").b_cycles_per_byte
+            for name, level in zip(FOOTPRINTS, MODEL_LEVELS, strict=True)
+            if name in measured
         }
         return {
-            "memory.copy_cached_call_cycles": cached.a_cycles,
-            "memory.copy_nocache_call_cycles": nocache.a_cycles,
-            "memory.copy_nocache_packed_cycles": max(packed.a_cycles - nocache.a_cycles, 0.0),
-            "memory.copy_nocache_cycles_per_byte": nocache.b_cycles_per_byte,
+            **{f"copies.{level}_bytes": size for level, size in zip(MODEL_LEVELS, sizes, strict=False)},
+            "copies.l3_bytes": min(sizes[-1], MODEL_CACHE_BYTES),
+            "copies.penalty_reading": "per_call",
+            "copies.cached_call_cycles": cached.a_cycles,
             **by_level,
+            "copies.read_dram_cycles_per_byte": self._line("cached", "L2", "cold").b_cycles_per_byte,
+            "copies.nocache_penalty_cycles": nocache.a_cycles,
+            "copies.nocache_cycles_per_byte": nocache.b_cycles_per_byte,
+            "copies.split_line_cycles": max(packed.a_cycles - nocache.a_cycles, 0.0),
         }
 
     def _line(self, mode: str, footprint: str, source: str, placement: str = "aligned") -> Any:

@@ -6,7 +6,7 @@ cdef enum:
     FRAME_POOL = 32768                  # more than rings, backlogs and FIFOs hold: 1 MiB of the smallest frames is 24,385
 
 cdef enum:                              # what a frame carries
-    TCP_DATA, TCP_ACK, UDP_FRAGMENT
+    TCP_DATA, TCP_ACK, UDP_FRAGMENT, TCP_SYN
 
 cdef struct frame_t:
     int64_t sequence                    # first payload byte (TCP); datagram number (UDP)
@@ -16,8 +16,9 @@ cdef struct frame_t:
     int32_t kind
     int32_t length_bytes                # header 14 + IP packet; no FCS
     int32_t payload_bytes               # application bytes inside
-    int32_t index                       # fragment number (UDP)
+    int32_t index                       # fragment number (UDP), connection (closed loops)
     int32_t last                        # last fragment (UDP)
+    int32_t segments                    # frames on the wire that it stands for, where a driver sends bursts
 
 cdef struct frames_t:
     frame_t frame[FRAME_POOL]

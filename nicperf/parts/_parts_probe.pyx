@@ -1,9 +1,15 @@
-"""Pages, page_pool, fragments, heads and DMA calls for tests: each structure as Python sees it, nothing added."""
-from libc.stdint cimport int32_t
+"""Pages, page_pool, fragments, heads, DMA calls and copies for tests: each structure as Python sees it, nothing added."""
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
+from nicperf.parts._copies cimport (
+    copies_application_ps, copies_configure, copies_destroy, copies_dma_read_ps, copies_dma_write, copies_init, copies_level,
+    copies_params_t, copies_read_ps, copies_state_t, copies_stats_t, copies_write_ps,
+)
 from nicperf.parts._dma cimport (
     DMA_CALLS, DMA_IOMMU_LAZY, dma_call, dma_init, dma_params_t, dma_t, dma_take_ps,
 )
 from nicperf.parts._fragments cimport fragments_drain, fragments_init, fragments_t, fragments_take
+from nicperf.parts._frags cimport frag_alloc, frag_drain, frag_free, frag_init, frag_t
 from nicperf.parts._heads cimport heads_give, heads_init, heads_t, heads_take
 from nicperf.parts._page_pool cimport (
     page_pool_alloc, page_pool_destroy, page_pool_drain, page_pool_inflight, page_pool_init, page_pool_params_t, page_pool_put,
@@ -203,3 +209,74 @@ cdef class Heads:
     @property
     def state(self):
         return {"outside": self.h.outside, "slab": self.h.slab, "cached": self.h.n_cache}
+
+
+cdef class Frags:
+    """`frag_t`, one process."""
+
+    cdef frag_t f
+    cdef Pages pages
+
+    def __init__(self, Pages pages):
+        self.pages = pages
+        frag_init(&self.f, &pages.a)
+
+    def alloc(self, int32_t n_bytes):
+        """Address and length, or None."""
+        cdef int32_t chunk_bytes
+        cdef int64_t address = frag_alloc(&self.f, n_bytes, &chunk_bytes)
+        return None if address < 0 else (address, chunk_bytes)
+
+    def free(self, int64_t address):
+        frag_free(&self.pages.a, address)
+
+    def drain(self):
+        frag_drain(&self.f)
+
+    @property
+    def stats(self):
+        return self.f.s
+
+
+cdef class Copying:
+    """`copies_state_t` with its parameters, from a `Copies`."""
+
+    cdef copies_params_t p
+    cdef copies_state_t s
+    cdef copies_stats_t st
+
+    def __cinit__(self, spec, double frequency_mhz=1e6, int64_t address_bytes=1 << 20):
+        memset(&self.st, 0, sizeof(copies_stats_t))
+        copies_configure(&self.p, spec, frequency_mhz)
+        if copies_init(&self.s, &self.p, address_bytes) < 0:
+            raise MemoryError
+
+    def __dealloc__(self):
+        copies_destroy(&self.s)
+
+    def write_ps(self, int64_t address, int32_t n_bytes):
+        return copies_write_ps(&self.p, &self.s, &self.st, address, n_bytes)
+
+    def read_ps(self, int64_t address, int32_t n_bytes):
+        return copies_read_ps(&self.p, &self.s, &self.st, address, n_bytes)
+
+    def dma_read_ps(self, int64_t address, int32_t n_bytes):
+        return copies_dma_read_ps(&self.p, &self.s, &self.st, address, n_bytes)
+
+    def dma_write(self, int64_t address, int32_t n_bytes):
+        copies_dma_write(&self.p, &self.s, &self.st, address, n_bytes)
+
+    def application_ps(self, int32_t accesses):
+        return copies_application_ps(&self.p, &self.s, &self.st, accesses)
+
+    def level(self, int64_t address):
+        return copies_level(&self.p, &self.s, &self.s.line[address // 64])
+
+    def dirty(self, int64_t address):
+        return bool(self.s.line[address // 64].dirty)
+
+    @property
+    def stats(self):
+        """Counters in the order of the structure."""
+        cdef int64_t* value = <int64_t*>&self.st
+        return [value[i] for i in range(sizeof(copies_stats_t) // sizeof(int64_t))]

@@ -66,6 +66,29 @@ class Cpu:
 
 
 @dataclass(frozen=True)
+class MulticoreCpu(Cpu):
+    """Several cores, where the workload has many processes.
+
+    Notes
+    -----
+    Each core has a queue pair of the adapter with its interrupt, and an equal share of the processes, which stay where
+    they are; a stream has one process and uses one core, or two (`process_core`).
+
+    Not modelled: cores of two threads, cache lines that several cores write, other than through `handover_cycles`.
+    """
+
+    cores: int = parameter(4, "cores", 1, 8, "Cores that closed loops use, one queue pair each.")
+    handover_cycles: float = parameter(
+        0.0,
+        "cycles",
+        0.0,
+        50000.0,
+        "Where the process has a core of its own: cache lines that the other core wrote last, per copy between process and "
+        "socket, and per packet that the softirq sends or takes back.",
+    )
+
+
+@dataclass(frozen=True)
 class Memory:
     """Cost of touching payload with the CPU, by residency of the source.
 

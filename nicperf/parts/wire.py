@@ -25,3 +25,23 @@ class Wire:
 
     rate_mbit_s: float = parameter(1000.0, "Mbit/s", 1.0, 400000.0, "Bit rate of the link.")
     mtu_bytes: int = parameter(1500, "bytes", 576, 1500, "Largest IP packet.")
+
+
+@dataclass(frozen=True)
+class BufferedWire(Wire):
+    """A link whose sending end holds no more than a buffer: what does not fit is lost (drop-tail).
+
+    Notes
+    -----
+    The buffer stands for the narrowest one on the path, wherever that is: two adapters of one rate with a
+    switch between them fill none, so a size that explains a measurement is a hypothesis. A packet of the stack
+    is lost whole, with all its segments.
+    """
+
+    buffer_bytes: float = parameter(
+        0.0,
+        "bytes",
+        0.0,
+        1e8,
+        "Most that may wait for the wire in one direction; 0 = the device queues wait.",
+    )

@@ -22,6 +22,7 @@ _HOME = {
     "grid": "sweeps",
     "interval": "intervals",
     "ledger": "views",
+    "loops": "loops",
     "parameters": "views",
     "path": "paths",
     "pool": "pools",

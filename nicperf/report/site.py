@@ -1,4 +1,4 @@
-"""The report: one page for each notebook and an index, written beside the old one, then put in its place."""
+"""The report: one page for each notebook, the first of them its front page, written beside the old one, then put in its place."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -34,7 +33,7 @@ def build(
     output : path
         Folder to write; an earlier report there is replaced, anything else is refused.
     notebooks : path
-        Folder of the notebooks; every ``*.ipynb`` in it is used.
+        Folder of the notebooks; every ``*.ipynb`` in it is used, and the first by name is the front page.
     cache : path
         Where executed notebooks are kept.
     fresh : bool
@@ -56,18 +55,13 @@ def build(
     """
     output, cache = Path(output).resolve(), Path(cache)
     _refuse_to_overwrite(output)
-    paths = found(notebooks)
-    index = cache / "source" / "index.ipynb"
-    index.parent.mkdir(parents=True, exist_ok=True)
-    overview.write_notebook(index)
-    first, *others = execute([index, *paths], cache, fresh=fresh, say=say)
-    pages = [replace(first, notebook=overview.with_listing(first.notebook, others)), *others]
+    pages = execute(found(notebooks), cache, fresh=fresh, say=say)
     output.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
     try:
         beside.chmod(0o755)
         for page in pages:
-            (beside / _file(page)).write_text(_html(page, pages), encoding="utf-8")
+            (beside / _file(page, pages)).write_text(_html(page, pages), encoding="utf-8")
         _put_in_place(beside, output)
     finally:
         shutil.rmtree(beside, ignore_errors=True)
@@ -92,19 +86,21 @@ def found(notebooks: str | Path) -> list[Path]:
 
 
 def _html(page: Executed, pages: Sequence[Executed]) -> str:
-    links = [{"file": _file(p), "name": p.path.stem.replace("_", " ")} for p in pages]
+    links = [{"file": _file(p, pages), "name": p.path.stem.replace("_", " ")} for p in pages]
     site = {
         "pages": links,
-        "file": _file(page),
+        "file": _file(page, pages),
         "title": overview.title(page.notebook),
         "facts": _facts(page),
     }
     text, _ = ReportExporter().from_notebook_node(page.notebook, {"nicperf": site})
+    for other in pages:  # in JupyterLab notebooks link to each other
+        text = text.replace(f'href="{other.path.name}', f'href="{_file(other, pages)}')
     return text
 
 
-def _file(page: Executed) -> str:
-    return f"{page.path.stem}.html"
+def _file(page: Executed, pages: Sequence[Executed]) -> str:
+    return "index.html" if page is pages[0] else f"{page.path.stem}.html"
 
 
 def _facts(page: Executed) -> dict[str, str]:

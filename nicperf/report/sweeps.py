@@ -199,6 +199,8 @@ def published_figures(exp: Experiment, configuration: str, workload: str) -> dic
             found["throughput_mbit_s"] = figure["value"]
         elif figure["quantity"] == "cpu_percent":
             found[f"cpu_percent_{figure['side']}"] = figure["value"]
+        elif figure["quantity"].startswith(("transactions", "latency")):
+            found[figure["quantity"]] = figure["value"]
         elif figure["quantity"] == "packets_per_s" and figure["role"] != "context":
             found["rx_frames_per_s_remote"] = figure["value"]
     return found

@@ -42,20 +42,22 @@ class Table:
         Column name to heading, where the name with spaces for underscores does not do.
     folded : bool
         Show the caption only, until the reader opens the table.
+    filtered : bool
+        On a page of the report, let the reader filter rows by a word and sort them by a column.
     """
 
     frame: pd.DataFrame
     caption: str = ""
     titles: Mapping[str, str] = field(default_factory=dict)
     folded: bool = False
+    filtered: bool = False
 
     def __repr__(self) -> str:
         return f"<table: {self.caption or ', '.join(map(str, self.frame.columns))} ({len(self.frame)} rows)>"
 
     def _repr_html_(self) -> str:
-        table = (
-            f'<table class="nicperf"><thead>{self._head()}</thead><tbody>\n{self._body()}\n</tbody></table>'
-        )
+        mark = " filtered" if self.filtered else ""
+        table = f'<table class="nicperf{mark}"><thead>{self._head()}</thead><tbody>\n{self._body()}\n</tbody></table>'
         if len(self.frame) > SCROLLED and not self.folded:
             table = f'<div class="nicperf-scroll" style="max-height:30em;overflow:auto">{table}</div>'
         caption = html.escape(self.caption)

@@ -1,14 +1,17 @@
-"""One run: two hosts on a wire, from assembly to the table of snapshots. The GIL is released for the whole run."""
+"""One run: two hosts on a wire, each of one core or of several. The GIL is released for the whole run."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from nicperf.drivers._velocity_bytes cimport velocity_bytes_connect
 from nicperf.engine._ledger cimport CONTEXTS, OPERATIONS, PROCESS
-from nicperf.engine._queue cimport QUEUE_SLOT_BITS, QUEUE_SLOTS, queue_advance, queue_init, queue_next, queue_t
+from nicperf.engine._queue cimport (
+    QUEUE_GROUPS, QUEUE_SLOT_BITS, QUEUE_SLOTS, queue_advance, queue_init, queue_next, queue_next_of, queue_t,
+)
 from nicperf.engine._server cimport SERVER_CLASSES, server_owed_ps, server_t
 from nicperf.packets._wiretap cimport Wiretap
 from nicperf.parts._bus cimport bus_stats_t
 from nicperf.parts._frames cimport frames_init, frames_t
+from nicperf.stack._exchange cimport ExchangeSocket
 from nicperf.stack._host cimport EVENTS_PER_HOST, LATENCY_BUCKETS, QUEUES, STATES, Host, host_stats_t
 
 import numpy as np
@@ -55,8 +58,12 @@ cdef class Simulation:
 
     cdef queue_t* q
     cdef frames_t* frames
-    cdef Host local, remote
+    cdef Host local, remote             # or the first core of each, which stands for the port too
+    cdef readonly list cores            # of (local, remote)
+    cdef void* host[QUEUE_GROUPS]       # all of them, by group of event slots
+    cdef int32_t hosts, locals          # how many, and how many of these are local
     cdef int32_t device_width, row_width
+    cdef int64_t* scratch               # one row
     cdef int64_t events
 
     def __cinit__(self, str driver, local, remote, str workload, seed, Wiretap wiretap=None):
@@ -69,44 +76,71 @@ cdef class Simulation:
         frames_init(self.frames)
         self.device_width = system.device_width
         self.row_width = sum(widths(system.device_width).values())
-        self.local, self.remote = (
-            (end.host if wiretap is None else end.bytes_host)(index, seed)
-            for index, end in enumerate(system.ends[workload])
-        )
-        self.local.socket, self.remote.socket = (end.socket() for end in system.ends[workload])
-        self.local.peer, self.remote.peer = self.remote, self.local
-        for host, spec in ((self.local, local), (self.remote, remote)):
+        self.scratch = <int64_t*>malloc(self.row_width * sizeof(int64_t))
+        if self.scratch == NULL:
+            raise MemoryError
+        self.cores = [
+            self._assemble(end, spec, workload, seed, wiretap)
+            for end, spec in zip(system.ends[workload], (local, remote))
+        ]
+        self.local, self.remote = (side[0] for side in self.cores)
+        self.locals = len(self.cores[0])
+        for host in self.cores[0]:
+            (<Host>host).connect(self.remote)
+        for host in self.cores[1]:
+            (<Host>host).connect(self.local)
+        if wiretap is not None:
+            velocity_bytes_connect(self.local, self.remote, wiretap, workload != "udp_stream")
+
+    def _assemble(self, end, spec, str workload, seed, wiretap):
+        """One side: a host for each core that takes part."""
+        cores = []
+        count = spec.cpu.cores if end.every_core else 1
+        for i in range(count):
+            host = (end.host if wiretap is None else end.bytes_host)(self.hosts, seed)
+            (<Host>host).socket = end.socket()
             (<Host>host).q = self.q
             (<Host>host).frames = self.frames
             (<Host>host).configure(spec, workload)
-        if wiretap is not None:
-            velocity_bytes_connect(self.local, self.remote, wiretap, workload != "udp_stream")
+            if end.every_core:
+                (<ExchangeSocket?>(<Host>host).socket).place(i, count)
+            self.host[self.hosts] = <void*>host
+            self.hosts += 1
+            cores.append(host)
+        (<Host>cores[0]).join(cores, spec)
+        return cores
 
     def __del__(self):
         # The hosts know each other: without this their memory would wait for the garbage collector.
         if self.remote is not None:         # assembly may have failed before
-            self.local.peer = None
-            self.remote.peer = None
+            for side in self.cores:
+                for host in side:
+                    (<Host>host).connect(None)
 
     def __dealloc__(self):
+        free(self.scratch)
         free(self.q)
         free(self.frames)
 
     cdef int _advance(self, int64_t until_ps, int64_t[:, ::1] trace) except -1 nogil:
         cdef queue_t* q = self.q
         cdef int64_t events = self.events, recorded = trace.shape[0]
-        cdef int64_t last = until_ps << QUEUE_SLOT_BITS | (QUEUE_SLOTS - 1), key = queue_next(q)
+        cdef int64_t last = until_ps << QUEUE_SLOT_BITS | (QUEUE_SLOTS - 1), key = self._next()
         cdef int32_t slot
+        cdef bint pair = self.hosts == 2
         while key <= last:
             slot = queue_advance(q, key)
-            if slot < EVENTS_PER_HOST:      # branches, not tables: the processor goes on before it knows the slot
-                self.local.event(slot)
+            if pair:                        # branches, not tables: the processor goes on before it knows the slot
+                if slot < EVENTS_PER_HOST:
+                    self.local.event(slot)
+                else:
+                    self.remote.event(slot - EVENTS_PER_HOST)
             else:
-                self.remote.event(slot - EVENTS_PER_HOST)
+                (<Host>self.host[slot // EVENTS_PER_HOST]).event(slot % EVENTS_PER_HOST)
             if events < recorded:
                 self._record(&trace[events, 0], q.now_ps, slot)
             events += 1
-            key = queue_next(q)
+            key = queue_next(q) if pair else queue_next_of(q, self.hosts)
         self.events = events
         q.now_ps = until_ps
         if self.frames.exhausted:
@@ -114,13 +148,30 @@ cdef class Simulation:
                 raise RuntimeError("more frames in flight than the frame pool holds")
         return 0
 
+    cdef int64_t _next(self) noexcept nogil:
+        return queue_next(self.q) if self.hosts == 2 else queue_next_of(self.q, self.hosts)
+
     cdef void _record(self, int64_t* row, int64_t at_ps, int32_t slot) noexcept nogil:
         row[0] = at_ps
         row[1] = slot
         self.local.levels(row + 2)
         self.remote.levels(row + 2 + QUEUES)
 
-    cdef void _snapshot(self, Host h, int64_t* row) noexcept nogil:
+    cdef void _snapshot(self, int32_t first, int32_t last, int64_t* row) noexcept nogil:
+        """One side: the sum over its cores, and what the hosts share."""
+        cdef int32_t core, i
+        self._core(<Host>self.host[first], row)
+        for core in range(first + 1, last + 1):
+            self._core(<Host>self.host[core], self.scratch)
+            for i in range(self.row_width):
+                row[i] += self.scratch[i]
+        row += self.row_width - OTHER_STATS - LEVELS
+        row[CONTEXTS + 4] = self.events
+        row += OTHER_STATS + QUEUES + STATES
+        row[0] = self.frames.allocated
+        row[1] = self.frames.freed
+
+    cdef void _core(self, Host h, int64_t* row) noexcept nogil:
         cdef int32_t i
         memset(row, 0, self.row_width * 8)
         memcpy(row, &h.stats, sizeof(host_stats_t))
@@ -139,7 +190,6 @@ cdef class Simulation:
         for i in range(SERVER_CLASSES):
             row[CONTEXTS + 2] += h.dma.busy_ps[i]
         row[CONTEXTS + 3] = h.dma.idle_ps
-        row[CONTEXTS + 4] = self.events
         row[CONTEXTS + 5] = h.process_cpu.idle_ps
         # What has begun and not ended.
         self._running(&h.cpu, row, row + CONTEXTS)
@@ -155,14 +205,16 @@ cdef class Simulation:
             idle[0] += self.q.now_ps - cpu.started_ps
 
     cdef void _state(self, Host h, int64_t* row) noexcept nogil:
-        """What is on its way: queues, descriptors by owner, frames of both hosts, work that has been booked but not done."""
+        """What is on its way: queues, descriptors by owner, work that has been booked but not done."""
         h.levels(row)
         h.state(row + QUEUES)
         row += QUEUES + STATES
-        row[0] = self.frames.allocated
-        row[1] = self.frames.freed
         row[2] = h.ledger.open_ps + server_owed_ps(self.q, &h.cpu) + server_owed_ps(self.q, &h.process_cpu)
         row[3] = server_owed_ps(self.q, &h.dma)
+
+    cdef void _start(self, Host h) noexcept nogil:
+        h.socket.start(h)
+        h.dispatch()
 
     cdef int _slices(
         self, int64_t slice_ps, int64_t[:, :, ::1] out, int64_t[:, ::1] record, uint64_t[:, ::1] histogram
@@ -170,11 +222,12 @@ cdef class Simulation:
         cdef int32_t i, b
         for i in range(<int32_t>out.shape[0]):
             self._advance(self.q.now_ps + slice_ps, record)
-            self._snapshot(self.local, &out[i, 0, 0])
-            self._snapshot(self.remote, &out[i, 1, 0])
+            self._snapshot(0, self.locals - 1, &out[i, 0, 0])
+            self._snapshot(self.locals, self.hosts - 1, &out[i, 1, 0])
         for b in range(LATENCY_BUCKETS):
-            histogram[0, b] = self.local.latency[b]
-            histogram[1, b] = self.remote.latency[b]
+            histogram[0, b] = histogram[1, b] = 0
+            for i in range(self.hosts):
+                histogram[i >= self.locals, b] += (<Host>self.host[i]).latency[b]
         return 0
 
     def run(self, int64_t warmup_ps, int64_t slice_ps, int slices, int trace_events=0):
@@ -197,18 +250,23 @@ cdef class Simulation:
         cdef int64_t[:, :, ::1] out = rows
         cdef int64_t[:, ::1] record = trace
         cdef uint64_t[:, ::1] histogram = latency
-        cdef int32_t b
+        cdef int32_t i, b
         with nogil:
-            self.local.socket.start(self.local)
-            self.local.dispatch()
-            self.remote.socket.start(self.remote)
-            self.remote.dispatch()
+            for i in range(self.hosts):
+                self._start(<Host>self.host[i])
             self._slices(warmup_ps, out[:1], record, histogram)
-            for b in range(LATENCY_BUCKETS):
-                self.local.latency[b] = 0
-                self.remote.latency[b] = 0
+            for i in range(self.hosts):
+                for b in range(LATENCY_BUCKETS):
+                    (<Host>self.host[i]).latency[b] = 0
             self._slices(slice_ps, out[1:], record, histogram)
         return rows, latency, trace[: min(trace_events, self.events)]
+
+    def exchanges(self):
+        """What the instances of a closed loop have measured, in their order: see `ExchangeSocket.results`."""
+        sockets = [(<Host>host).socket for host in self.cores[0]]
+        figures, histogram = (np.concatenate(parts) for parts in zip(*(socket.results() for socket in sockets), strict=True))
+        order = figures[:, 0].argsort()
+        return figures[order], histogram[order]
 
     def extend(self, int64_t slice_ps, int slices):
         """Execute further slices after `run`.

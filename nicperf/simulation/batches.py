@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import nullcontext
@@ -15,8 +16,10 @@ from uuid import uuid4
 
 import numpy as np
 
+from nicperf.errors import ScenarioError
 from nicperf.progress import bar
-from nicperf.simulation.run import execute, half_width_percent, measured_s
+from nicperf.simulation.cache import KeyMaker, RunCache, code_version
+from nicperf.simulation.run import execute, half_width_percent
 from nicperf.simulation.scenario import Scenario
 from nicperf.simulation.summary import summarise
 from nicperf.simulation.systems import SIDES, SYSTEMS
@@ -32,11 +35,17 @@ BATCHES_PER_CORE = (16, 4)
 
 
 def run_all(
-    base: Scenario, jobs: Sequence[Job], executor: Executor | None = None, progress: bool | None = None
+    base: Scenario,
+    jobs: Sequence[Job],
+    executor: Executor | None = None,
+    progress: bool | None = None,
+    cache: RunCache | None = None,
+    label: str = "sweep",
 ) -> dict[str, np.ndarray]:
     """Run the jobs and return their figures.
 
-    The first one runs here, and shows how long one takes and so how many make a batch.
+    What the cache knows is not run. Of the rest the first one runs here, and shows how long one takes and so
+    how many make a batch.
 
     Parameters
     ----------
@@ -46,37 +55,112 @@ def run_all(
         At least one. The settings have been checked.
     executor, progress
         As for `nicperf.simulation.sweep`.
+    cache : RunCache, optional
+        Where figures are looked up, and kept as soon as a batch is done.
+    label : str
+        What the bar and the note of an interruption call it.
 
     Returns
     -------
     dict
         Figure -> float array, shape (jobs,).
+
+    Raises
+    ------
+    KeyboardInterrupt
+        As it came, with a note of what was done by then and where it is kept.
     """
+    table = _Table(base, jobs, cache)
+    with bar(label, progress, len(jobs), "runs") as tick:
+        tick(len(jobs) - len(table.left))
+        try:
+            _run_left(table, executor, tick)
+        except KeyboardInterrupt as stop:
+            stop.add_note(f"{label}: {table.state()}")
+            raise
+    return table.figures
+
+
+def _run_left(table: _Table, executor: Executor | None, tick: Callable[[int], object]) -> None:
+    """Fill the rows of the table that the cache did not know."""
+    if not table.left:
+        return
+
+    def keep(batch: Batch, found: Mapping[str, np.ndarray]) -> None:
+        table.keep(batch, found)
+        tick(len(batch.places))
+
+    first, rest = table.left[:1], table.left[1:]
     start_s = time.perf_counter()
-    first = Batch(base, 0, jobs[:1])
-    found = first.run()
-    size = _size(len(jobs) - 1, time.perf_counter() - start_s, BATCHES_PER_CORE[executor is not None])
-    figures = {name: np.empty(len(jobs)) for name in found}
-    with bar("sweep", progress, len(jobs), "runs") as tick, _pool(executor) as pool:
-
-        def keep(batch: Batch, found: Mapping[str, np.ndarray]) -> None:
-            for name, values in found.items():
-                figures[name][batch.number : batch.number + len(values)] = values
-            tick(len(batch.jobs))
-
-        keep(first, found)
+    batch = table.batch(first)
+    keep(batch, batch.run())
+    size = _size(len(rest), time.perf_counter() - start_s, BATCHES_PER_CORE[executor is not None])
+    with _pool(executor) as pool:
         futures: dict[Future[dict[str, np.ndarray]], Batch] = {}
         try:
-            for i in range(1, len(jobs), size):
-                batch = Batch(base, i, jobs[i : i + size])
+            for i in range(0, len(rest), size):
+                batch = table.batch(rest[i : i + size])
                 futures[pool.submit(batch.run)] = batch
             for future in as_completed(futures):
-                keep(futures[future], future.result())
+                keep(futures.pop(future), future.result())
         except BaseException:
             for future in futures:
                 future.cancel()
+            for future, batch in futures.items():  # done, and not yet looked at
+                if future.done() and not future.cancelled() and not future.exception():
+                    table.keep(batch, future.result())
             raise
-    return figures
+
+
+class _Table:
+    """The figures of all jobs, as far as they are known."""
+
+    def __init__(self, base: Scenario, jobs: Sequence[Job], cache: RunCache | None) -> None:
+        self.base = base
+        self.jobs = jobs
+        self.figures: dict[str, np.ndarray] = {}
+        self.left = list(range(len(jobs)))
+        self._cache = cache
+        if cache:
+            self._keys = KeyMaker(base)
+            self._names = [self._keys.key(*job) for job in jobs]
+            found = {place: cache.read(name) for place, name in enumerate(self._names)}
+            self.left = [place for place, figures in found.items() if figures is None]
+            for place, figures in found.items():
+                if figures is not None:
+                    self._put([place], figures)
+        self._done = len(jobs) - len(self.left)
+
+    def batch(self, places: Sequence[int]) -> Batch:
+        """Rows that are run together."""
+        jobs = [self.jobs[place] for place in places]
+        return Batch(self.base, places, jobs, self._cache.code if self._cache else None)
+
+    def keep(self, batch: Batch, found: Mapping[str, np.ndarray]) -> None:
+        """Take what a batch found, and store it."""
+        self._put(batch.places, found)
+        self._done += len(batch.places)
+        for i, place in enumerate(batch.places):
+            # A file that a setting names may have changed while it ran.
+            if self._cache and self._keys.key(*self.jobs[place]) == self._names[place]:
+                try:
+                    self._cache.write(self._names[place], {name: values[i] for name, values in found.items()})
+                except OSError as error:
+                    warnings.warn(f"runs are not kept from here on: {error}", stacklevel=2)
+                    self._cache = None
+
+    def state(self) -> str:
+        """What is done, in words."""
+        kept = (
+            f"kept in {self._cache.folder}; the same call goes on from there" if self._cache else "not kept"
+        )
+        return f"{self._done} of {len(self.jobs)} runs are done and {kept}"
+
+    def _put(self, places: Sequence[int], found: Mapping[str, Any]) -> None:
+        for name, values in found.items():
+            if name not in self.figures:
+                self.figures[name] = np.empty(len(self.jobs))
+            self.figures[name][places] = values
 
 
 @dataclass(frozen=True)
@@ -87,31 +171,53 @@ class Batch:
     ----------
     base : Scenario
         What they share.
-    number : int
-        Of the first one in the sweep.
+    places : sequence of int
+        Their rows in the sweep.
     jobs : sequence of (settings, seed)
+    code : str, optional
+        The version of the code that must run them, where the figures will be kept under its name.
     """
 
     base: Scenario
-    number: int
+    places: Sequence[int]
     jobs: Sequence[Job]
+    code: str | None = None
 
     def run(self) -> dict[str, np.ndarray]:
-        """Do it, one after the other: the figures of `Run.summary`, and those of a stopping rule."""
+        """Do it, one after the other: the figures of `Run.summary`, and those of a stopping rule.
+
+        Raises
+        ------
+        ScenarioError
+            This worker has another nicperf.
+        """
+        if self.code and self.code != code_version():
+            raise ScenarioError(
+                "a worker runs another nicperf, or another build of it",
+                place="cache",
+                field="code",
+                value=code_version(),
+                cure=f"install there what is here ({self.code}), or sweep without a cache",
+            )
         hosts = _assembly(self.base)
-        changes, measured, widths = [], [], []
+        changes, measured, widths, loops = [], [], [], []
         for settings, seed in self.jobs:
             try:
-                rows, _ = execute(self.base, *hosts(settings), seed)
+                local, remote = hosts(settings)
+                rows, _, measured_s, exchanges = execute(self.base, local, remote, seed)
             except Exception as error:
                 error.add_note(f"sweep: {dict(settings)}, seed {seed}")
                 raise
             changes.append(rows[-1] - rows[0])
-            measured.append(measured_s(self.base, rows))
+            measured.append(measured_s)
+            if exchanges:
+                loops.append(exchanges.summary(local.workload.percentiles))
             if self.base.stopping:
                 widths.append(half_width_percent(self.base, rows))
         seconds = np.array(measured)
         figures = summarise(SYSTEMS[self.base.driver], np.stack(changes), seconds)
+        if loops:
+            figures |= {name: np.array([of_one[name] for of_one in loops]) for name in loops[0]}
         if self.base.stopping:
             figures |= {"measured_s": seconds, "half_width_percent": np.array(widths)}
         return figures

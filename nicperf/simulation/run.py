@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from nicperf.engine.ledger import CONTEXTS, OPERATIONS
 from nicperf.packets.capture import Capture
 from nicperf.parts.bus import USES
 from nicperf.simulation._run import Simulation
+from nicperf.simulation.exchanges import PERCENTS, Exchanges
 from nicperf.simulation.export import Exports
 from nicperf.simulation.fidelity import DEFAULT_CAPTURE_FRAMES, wiretap_for
 from nicperf.simulation.scenario import Scenario, host_spec, scenario, split_side
@@ -41,6 +42,8 @@ class Run(Exports):
         Delivered data frames by time from the driver to the socket.
     capture : Capture or None
         What passed the wire, when the run carried bytes.
+    exchanges : Exchanges or None
+        What the instances of a closed loop measured.
 
     Notes
     -----
@@ -51,6 +54,7 @@ class Run(Exports):
     rows: np.ndarray
     latency: np.ndarray
     capture: Capture | None = None
+    exchanges: Exchanges | None = None
 
     @property
     def _system(self) -> System:
@@ -72,8 +76,11 @@ class Run(Exports):
 
     @property
     def measured_s(self) -> float:
-        """Simulated seconds measured: `duration_s` of the scenario, or less if its stopping rule ended it."""
-        return measured_s(self.scenario, self.rows)
+        """Simulated seconds measured: `duration_s` of the scenario, or less if its stopping rule ended it.
+
+        Closed loops last from the start of their first instance to the end of the last one's window.
+        """
+        return self.exchanges.span_s if self.exchanges else measured_s(self.scenario, self.rows)
 
     @cached_property
     def half_width_percent(self) -> float:
@@ -91,8 +98,15 @@ class Run(Exports):
 
     @cached_property
     def summary(self) -> dict[str, float]:
-        """Headline figures, per second of simulated time: see `nicperf.simulation.summary.summarise`."""
+        """Headline figures, per second of simulated time: see `nicperf.simulation.summary.summarise`.
+
+        A closed loop adds `transactions_per_s` (the sum of what the instances counted in their own windows),
+        `transactions_per_s_of_the_whole` (over all the time that they took together), `latency_mean_us`,
+        `latency_p50_us` and so on, `stalls_percent` (transactions that took 100 ms or longer) and `timeouts`.
+        """
         figures = summarise(self._system, self.rows[-1] - self.rows[0], self.measured_s)
+        if self.exchanges:
+            figures |= self.exchanges.summary(self.scenario.host("local")["workload"].percentiles)
         return {name: float(value) for name, value in figures.items()}
 
     @cached_property
@@ -169,16 +183,24 @@ class Run(Exports):
 
     @cached_property
     def percentiles(self) -> pd.DataFrame:
-        """Latency of data frames from driver to receiving socket in us, known to 6 % (buckets)."""
+        """Latency of data frames from driver to receiving socket in us, known to 6 % (buckets).
+
+        A closed loop adds that of its transactions, as netperf's histogram knows it, by both rules.
+        """
         import pandas as pd
 
         counts = np.cumsum(self.latency[1])
         row: dict[str, Any] = {"quantity": "frame_latency_us"}
-        for p in (50, 90, 95, 99):
+        for p in PERCENTS:
             bucket = int(np.searchsorted(counts, counts[-1] * p / 100)) if counts[-1] else 0
             octave, step = divmod(bucket, 16)
             row[f"p{p}"] = (float(bucket) if octave == 0 else (16 + step + 0.5) * 2.0 ** (octave - 1)) * 1e-6
-        return pd.DataFrame([row])
+        rows = [row]
+        if self.exchanges:
+            for how in ("mean_of_instances", "pooled"):
+                latency = {f"p{p}": self.exchanges.latency_us(p, how) for p in PERCENTS}
+                rows.append({"quantity": f"transaction_us_{how}", **latency})
+        return pd.DataFrame(rows)
 
     @cached_property
     def elasticities(self) -> pd.DataFrame:
@@ -239,19 +261,27 @@ def half_width_percent(sc: Scenario, rows: np.ndarray) -> float:
     return 100 * width / float(slices.mean()) if slices.any() else math.nan
 
 
-def execute(
-    sc: Scenario, local: Any, remote: Any, seed: int, wiretap: Wiretap | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+class Outcome(NamedTuple):
+    """What an execution leaves: rows, latency and exchanges as `Run` holds them, and the seconds that the rows span."""
+
+    rows: np.ndarray
+    latency: np.ndarray
+    measured_s: float
+    exchanges: Exchanges | None
+
+
+def execute(sc: Scenario, local: Any, remote: Any, seed: int, wiretap: Wiretap | None = None) -> Outcome:
     """Execute a checked scenario; its hosts (`host_spec`) and seed are given apart, as a sweep varies them.
 
     With a wiretap the frames are real, and it records them.
-
-    Returns
-    -------
-    rows, latency : array
-        As `Run` holds them.
     """
     simulation = Simulation(sc.driver, local, remote, sc.workload, seed, wiretap)
+    if sc.workload in SYSTEMS[sc.driver].closed_loops:
+        window_s = local.workload.window_s
+        span_s = window_s + local.workload.start_skew_s
+        rows, latency, _ = simulation.run(0, round(span_s * 1e12 / sc.slices), sc.slices)
+        exchanges = Exchanges(window_s, span_s, *simulation.exchanges())
+        return Outcome(rows, latency, span_s, exchanges)
     slice_ps = round(sc.duration_s * 1e12 / sc.slices)
     first, *later = pauses(sc.slices) if sc.stopping else [sc.slices]
     rows, latency, _ = simulation.run(round(sc.warmup_s * 1e12), slice_ps, first)
@@ -260,7 +290,7 @@ def execute(
             break
         more, latency = simulation.extend(slice_ps, n + 1 - len(rows))
         rows = np.concatenate([rows, more])
-    return rows, latency
+    return Outcome(rows, latency, measured_s(sc, rows), None)
 
 
 def simulate_scenario(
@@ -268,8 +298,9 @@ def simulate_scenario(
 ) -> Run:
     """Execute a checked scenario."""
     wiretap = wiretap_for(sc.driver, sc.workload, fidelity, capture_frames)
-    rows, latency = execute(sc, host_spec(sc, "local"), host_spec(sc, "remote"), sc.seed, wiretap)
-    return Run(sc, rows, latency, None if wiretap is None else Capture.of(wiretap))
+    done = execute(sc, host_spec(sc, "local"), host_spec(sc, "remote"), sc.seed, wiretap)
+    capture = None if wiretap is None else Capture.of(wiretap)
+    return Run(sc, done.rows, done.latency, capture, done.exchanges)
 
 
 def simulate(

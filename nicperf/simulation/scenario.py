@@ -160,6 +160,14 @@ def scenario(
         raise ScenarioError(
             "out of range", place="scenario", field="slices", value=slices, cure="use 1 or more"
         )
+    if stop_width is not None and workload in system_of(driver).closed_loops:
+        raise ScenarioError(
+            "a closed loop ends with the windows of its instances",
+            place="scenario",
+            field="stop_width",
+            value=stop_width,
+            cure="leave it out; set workload.window_s",
+        )
     stopping = None if stop_width is None else StoppingRule(stop_width, confidence).check(slices)
     return Scenario(
         driver,
@@ -224,9 +232,18 @@ def check_seed(seed: Any, place: str = "scenario") -> int:
     return int(seed)
 
 
+#: What both hosts must agree on.
+_SAME_ON_BOTH = (
+    "wire.rate_mbit_s", "wire.mtu_bytes", "workload.message_bytes", "workload.instances", "workload.request_bytes",
+    "workload.response_bytes", "cpu.cores",
+)  # fmt: skip
+
+
 def check_together(workload: str, value: Mapping[str, Any]) -> None:
     """Refuse settings that are allowed one by one but not together; `value` holds all full dotted names."""
-    for name in ("wire.rate_mbit_s", "wire.mtu_bytes", "workload.message_bytes"):
+    for name in _SAME_ON_BOTH:
+        if f"local.{name}" not in value or f"remote.{name}" not in value:
+            continue
         if value[f"local.{name}"] != value[f"remote.{name}"]:
             raise ScenarioError(
                 f"the other side has {value[f'remote.{name}']!r}",

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from nicperf.errors import ScenarioError
 from nicperf.simulation.batches import run_all
-from nicperf.simulation.scenario import check_seed, check_settings, check_together, defaults, scenario
+from nicperf.simulation.cache import open_cache
+from nicperf.simulation.scenario import (
+    check_seed,
+    check_settings,
+    check_together,
+    defaults,
+    parameters,
+    scenario,
+    split_side,
+)
+from nicperf.units import unit_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -27,6 +38,7 @@ def sweep(
     seeds: Iterable[int] = range(1),
     executor: Executor | None = None,
     progress: bool | None = None,
+    cache: bool | str | os.PathLike[str] = False,
     duration_s: float = 0.25,
     warmup_s: float = 0.05,
     slices: int | None = None,
@@ -53,6 +65,10 @@ def sweep(
     progress : bool, optional
         Show a bar with the time left. None: if the sweep is long and a terminal or an open notebook is there
         to see it.
+    cache : bool or path-like
+        Where runs are looked up, and kept as soon as they are done: a folder, or True for the one that
+        ``NICPERF_CACHE`` names or else the user's own. Figures are those of a fresh run to the last bit: see
+        `nicperf.simulation.cache`. With it, a sweep that was interrupted goes on where it stopped.
     duration_s, warmup_s, slices, stop_width, confidence
         As for `nicperf.simulation.simulate`, for each run.
 
@@ -61,13 +77,16 @@ def sweep(
     DataFrame
         One row for each run, in the order of the grid (the seed moves fastest, then its last name): a column
         for each name of the grid, ``seed``, and the figures of `Run.summary`. With `stop_width` also
-        ``measured_s`` and ``half_width_percent``.
+        ``measured_s`` and ``half_width_percent``. ``attrs["units"]`` has the unit of each column, which the
+        names of the figures also end in; ``1`` for counts, empty for choices and switches.
 
     Raises
     ------
     ScenarioError
         Before anything runs: an unknown name (close ones are suggested), no values, a value out of range,
-        settings that exclude each other.
+        settings that exclude each other, a cache that cannot be written to.
+    KeyboardInterrupt
+        As it came, with a note that says how much was done and where it is kept.
 
     Examples
     --------
@@ -97,12 +116,16 @@ def sweep(
     common = {**defaults(driver), **dict(base.settings)}
     for point in points:
         check_together(workload, {**common, **point})
-    figures = run_all(base, [(point, seed) for point in points for seed in numbers], executor, progress)
+    jobs = [(point, seed) for point in points for seed in numbers]
+    figures = run_all(base, jobs, executor, progress, open_cache(cache))
 
     import pandas as pd
 
-    rows = pd.DataFrame(list(product(*axes.values(), numbers)), columns=[*axes, "seed"])
-    return rows.assign(**figures)
+    rows = pd.DataFrame(list(product(*axes.values(), numbers)), columns=[*axes, "seed"]).assign(**figures)
+    known = parameters(driver)
+    units = {name: known[split_side(name)[1]].unit for name in axes}
+    rows.attrs["units"] = {**units, "seed": "1", **{name: unit_of(name) for name in figures}}
+    return rows
 
 
 def _values(driver: str, name: str, values: Iterable[Any]) -> list[Any]:

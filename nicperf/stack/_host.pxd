@@ -130,6 +130,11 @@ cdef class Host:
 
     # the driver
     cdef int configure(self, object spec, str workload) except -1
+    cdef int join(self, list cores, object spec) except -1
+    cdef void connect(self, Host peer)
+    cdef int64_t copy_in_ps(self, int32_t process, int64_t n_bytes) noexcept nogil
+    cdef int64_t copy_out_ps(self, int32_t process, int64_t n_bytes) noexcept nogil
+    cdef void acknowledged(self, int32_t process, int64_t n_bytes) noexcept nogil
     cdef void levels(self, int64_t* row) noexcept nogil
     cdef void state(self, int64_t* row) noexcept nogil
     cdef void counted(self, int64_t* device, int64_t* bus) noexcept nogil

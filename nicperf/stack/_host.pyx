@@ -353,6 +353,27 @@ cdef class Host:
 
     # the driver, by subclasses ---------------------------------------------------------------------------------------
 
+    cdef int join(self, list cores, object spec) except -1:
+        """All hosts that stand for the cores of this machine, of which it is the first, are configured."""
+        return 0
+
+    cdef void connect(self, Host peer):
+        self.peer = peer
+
+    cdef int64_t copy_in_ps(self, int32_t process, int64_t n_bytes) noexcept nogil:
+        """Copy from a process, by its number on this core, for transmission."""
+        return <int64_t>(n_bytes * (
+            self.cost.copy_cached if self.set.send_footprint_bytes <= self.set.last_cache_bytes else self.cost.copy_cold
+        ))
+
+    cdef int64_t copy_out_ps(self, int32_t process, int64_t n_bytes) noexcept nogil:
+        """Copy received payload to a process."""
+        return <int64_t>(n_bytes * self.cost.copy_cold)
+
+    cdef void acknowledged(self, int32_t process, int64_t n_bytes) noexcept nogil:
+        """The peer has so much more of what the process has written: its memory is free."""
+        return
+
     cdef void levels(self, int64_t* row) noexcept nogil:
         """Lengths of the device queue, transmit ring, transmit FIFO, receive FIFO, receive ring (filled) and backlog."""
         return

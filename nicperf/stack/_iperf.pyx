@@ -86,7 +86,6 @@ cdef class IperfSender(TcpSender):
     @final
     cdef void append_begin(self, Host h) noexcept nogil:
         """Copy to the end of the write or of the sk_buff."""
-        cdef double copy = h.cost.copy_cached if h.set.send_footprint_bytes <= h.set.last_cache_bytes else h.cost.copy_cold
         cdef int64_t tail_bytes = self.written - self.tail_start
         cdef int32_t n
         if self.left_bytes == 0:
@@ -99,7 +98,7 @@ cdef class IperfSender(TcpSender):
         self.chunk_bytes = <int32_t>min(<int64_t>self.left_bytes, self.goal_bytes - tail_bytes)
         n = tcp_begun(self.written, self.written + self.chunk_bytes, h.set.fragment_bytes)
         ledger_charge(&h.ledger, PROCESS, OP_PAGE, n * h.cost.page, n)
-        ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * copy), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_in_ps(0, self.chunk_bytes), 1)
         h.submit(PROCESS)
 
     # output ----------------------------------------------------------------------------------------------------------
@@ -200,6 +199,7 @@ cdef class IperfSender(TcpSender):
         cdef int64_t before = self.next_sequence
         if f.ack > self.acknowledged:
             self.packets -= self.freed_packets(f.ack - self.acknowledged)
+            h.acknowledged(0, f.ack - self.acknowledged)
             self.recovering = False
         TcpSender.input_done(self, h, f)
         if self.next_sequence < before:

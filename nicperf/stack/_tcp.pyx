@@ -61,7 +61,6 @@ cdef class TcpSender(Socket):
         """Copy up to the end of the segment (or page); to the end of the message while the window is shut anyway."""
         cdef int32_t unit = h.set.fragment_bytes if h.set.gso else h.set.mss_bytes, n
         cdef int64_t end
-        cdef double copy = h.cost.copy_cached if h.set.send_footprint_bytes <= h.set.last_cache_bytes else h.cost.copy_cold
         if self.left_bytes == 0:
             self.left_bytes = h.set.message_bytes
             ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
@@ -78,7 +77,7 @@ cdef class TcpSender(Socket):
         n = tcp_begun(self.written, end, h.set.super_packet_bytes if h.set.gso else h.set.mss_bytes)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, n * h.cost.skb_alloc, n)
         if not (h.set.sendfile and h.set.gso):  # without scatter-gather sendfile maps each page and copies it
-            ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.chunk_bytes * copy), 1)
+            ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_in_ps(0, self.chunk_bytes), 1)
         h.submit(PROCESS)
 
     cdef void process_done(self, Host h) noexcept nogil:
@@ -285,7 +284,7 @@ cdef class TcpReceiver(Socket):
             return
         segments = h.consume(PROCESS, self.reading_bytes)
         ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
-        ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(self.reading_bytes * h.cost.copy_cold), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_out_ps(0, self.reading_bytes), 1)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_FREE, segments * h.cost.skb_free, segments)
         h.submit(PROCESS)
 

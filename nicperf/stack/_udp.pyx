@@ -74,14 +74,13 @@ cdef class UdpSender(Socket):
     @final
     cdef void build_begin(self, Host h) noexcept nogil:
         cdef int32_t payload_bytes = self.fragment_payload(h, self.built)
-        cdef double copy = h.cost.copy_cached if h.set.send_footprint_bytes <= h.set.last_cache_bytes else h.cost.copy_cold
         if self.built == 0:
             ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
             ledger_charge(&h.ledger, PROCESS, OP_UDP, h.cost.udp, 1)
         else:
             ledger_charge(&h.ledger, PROCESS, OP_FRAGMENT, h.cost.ip_fragment, 1)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_ALLOC, h.cost.skb_alloc, 1)
-        ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(payload_bytes * copy), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_in_ps(0, payload_bytes), 1)
         if self.fragments > 1:
             ledger_charge(&h.ledger, PROCESS, OP_CHECKSUM, <int64_t>(payload_bytes * h.cost.checksum), 1)
         self.building = True
@@ -185,7 +184,7 @@ cdef class UdpReceiver(Socket):
         self.reading = True
         ledger_charge(&h.ledger, PROCESS, OP_SYSCALL, h.cost.syscall, 1)
         ledger_charge(&h.ledger, PROCESS, OP_UDP, h.cost.udp, 1)
-        ledger_charge(&h.ledger, PROCESS, OP_COPY, <int64_t>(h.set.message_bytes * h.cost.copy_cold), 1)
+        ledger_charge(&h.ledger, PROCESS, OP_COPY, h.copy_out_ps(0, h.set.message_bytes), 1)
         if not h.set.fragments_verified and self.fragments > 1:
             ledger_charge(&h.ledger, PROCESS, OP_CHECKSUM, <int64_t>(h.set.message_bytes * h.cost.checksum), 1)
         ledger_charge(&h.ledger, PROCESS, OP_SKB_FREE, self.fragments * h.cost.skb_free, self.fragments)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nicperf.parameter import parameter, switch
+from nicperf.parameter import choice, parameter, switch
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,26 @@ class IperfSockets(Sockets):
 
 
 @dataclass(frozen=True)
+class ExchangeSockets(IperfSockets):
+    """As the sockets of a stream, with the timers that a closed loop meets.
+
+    Notes
+    -----
+    The rules stand in `nicperf/stack/_exchange.pyx`.
+
+    Source
+    ------
+    Linux 3.12: the first SYN goes out again after 1 s (TCP_TIMEOUT_INIT); a tail loss probe comes two round trips after the last
+    segment, no earlier than 10 ms, and only where SACK is on, the retransmission timeout follows it.
+    """
+
+    tail_probe_us: float = parameter(
+        0.0, "us", 0.0, 1e6, "When the last segment is sent once more (tail loss probe); 0 = never."
+    )
+    syn_timeout_us: float = parameter(1e6, "us", 1000.0, 1e7, "When a SYN is sent again, at first.")
+
+
+@dataclass(frozen=True)
 class Workload:
     """What the two netperf processes ask of their sockets."""
 
@@ -139,3 +159,27 @@ class Workload:
     )
     send_buffers: int = parameter(2, "buffers", 1, 4096, "Distinct send buffers that netperf cycles through.")
     receive_bytes: int = parameter(87380, "bytes", 1, 1 << 24, "Bytes asked for per receive call.")
+
+
+@dataclass(frozen=True)
+class ExchangeWorkload(Workload):
+    """Many netperf instances at once that send a request and wait for the response, besides the streams.
+
+    Notes
+    -----
+    Each instance counts over its own window; their rates are added up, as the usual scripts do. Percentiles are
+    netperf's, of whole microseconds; `percentiles` says how those of many instances become one.
+    """
+
+    instances: int = parameter(200, "processes", 1, 2000, "netperf instances.")
+    request_bytes: int = parameter(1, "bytes", 1, 1 << 20, "A request.")
+    response_bytes: int = parameter(1, "bytes", 1, 1 << 20, "A response.")
+    window_s: float = parameter(10.0, "s", 0.001, 600.0, "How long each instance counts (netperf -l).")
+    start_skew_s: float = parameter(
+        0.3, "s", 0.0, 60.0, "From the start of the first instance to that of the last."
+    )
+    percentiles: str = choice(
+        "mean_of_instances",
+        ("mean_of_instances", "pooled"),
+        "Percentiles of each instance averaged, or those of all transactions together.",
+    )

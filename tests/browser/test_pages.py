@@ -64,7 +64,11 @@ def made_page():
     wide = Table(
         pd.DataFrame({"why": ["A long sentence that says why, " * 4], "id": ["a.b_c.d_e.f_g.h_i.j_k"]})
     )
-    cell.outputs.append(nbformat.v4.new_output("display_data", data={"text/html": wide._repr_html_()}))
+    long = Table(
+        pd.DataFrame({"row": ["one x", "two y", "three x"], "error": [-20.0, 1000.0, 3.0]}), filtered=True
+    )
+    for table in (wide, long):
+        cell.outputs.append(nbformat.v4.new_output("display_data", data={"text/html": table._repr_html_()}))
     book.cells.append(cell)
     return ReportExporter().from_notebook_node(
         book, {"nicperf": {"title": "99", "facts": {"commit": "abc"}}}
@@ -190,6 +194,27 @@ def test_every_chart_has_words_and_a_table_of_its_data(open_page):
         assert figure.locator("table tbody tr").count() >= 1
 
 
+def rows_shown(page):
+    return [
+        row.locator("td").first.text_content()
+        for row in page.locator("table.filtered tbody tr:visible").all()
+    ]
+
+
+def test_a_table_is_filtered_by_words_and_sorted_by_a_column(open_page):
+    page = open_page()
+    assert rows_shown(page) == ["one x", "two y", "three x"]
+    heading = page.locator("table.filtered th button", has_text="error")
+    heading.click()
+    assert rows_shown(page) == ["one x", "three x", "two y"]
+    heading.click()
+    assert rows_shown(page) == ["two y", "three x", "one x"]
+    page.locator(".filter input").fill("X t")
+    assert rows_shown(page) == ["three x"]
+    assert page.locator(".filter output").text_content() == "1 of 3 rows"
+    assert page.locator("table.filtered th[aria-sort=descending]").count() == 1
+
+
 def test_data_and_picture_can_be_saved(open_page):
     page = open_page()
     figure = page.locator("figure.chart").first
@@ -222,6 +247,8 @@ def test_paper_has_charts_and_no_controls(open_page):
     assert page.locator("figure.chart svg.marks").first.is_visible()
     assert not page.locator("select").first.is_visible()
     assert not page.locator("header.top").is_visible()
+    assert page.locator("table.filtered th button").first.is_visible()
+    assert not page.locator(".filter").is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 

@@ -154,6 +154,8 @@ def claims() -> pd.DataFrame:
                 ["plain+burst.tcp.local.throughput_mbit_s < plain.tcp.local.throughput_mbit_s"],
                 [],
             ],
+            "figures": [["quick.tcp.local.throughput_mbit_s"], [], []],
+            "refuted_by": ["A slower run.", "A faster run.", "Somebody saying it."],
         }
     )
 

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from nicperf.errors import DataError
+from nicperf.experiments.claims import judge_claims
 from nicperf.experiments.experiment import Experiment
-from nicperf.experiments.ledger import COLUMNS
+from nicperf.experiments.ledger import COLUMNS, NO_MODEL, unanswered
+from nicperf.experiments.predict import Row
 
 
 def with_figure(experiment, row_id, factor):
@@ -55,7 +57,70 @@ def test_claims_are_judged(experiment, stored_fit):
         "slower": "not reproduced",
         "unsaid": "cannot tell",
     }
-    assert "holds for 100% of the vectors" in claims.loc["faster", "why"]
+    assert claims.loc["faster", "why"].startswith(
+        "Predicted in every parameter set that fits equally well: tcp.local."
+    )
+    assert "0% of the parameter sets" in claims.loc["slower", "why"]
+    assert "prints no figure; what would refute it: Somebody saying it." in claims.loc["unsaid", "why"]
+
+
+def judged(experiment, check, **figures):
+    claims = experiment.claims.iloc[:1].copy()
+    claims.at[0, "checks"] = [check]
+    changed = experiment.figures.copy()
+    for row_id, value in figures.items():
+        changed.loc[changed["id"] == row_id, "value"] = value
+    frame = judge_claims(claims, changed, experiment._predictor, experiment._vectors)
+    return tuple(frame.loc[0, ["verdict", "why"]])
+
+
+@pytest.mark.parametrize(
+    ("sign", "share", "verdict"),
+    [
+        (">", 0.0, "reproduced"),
+        (">", 0.5, "direction only"),
+        (">", 1.0, "not reproduced"),
+        ("~", 0.5, "reproduced"),
+        ("<", 0.5, "cannot tell"),
+        ("<", 0.0, "not reproduced"),
+    ],
+)
+def test_vectors_that_disagree_about_a_size_leave_its_direction(experiment, stored_fit, sign, share, verdict):
+    """The factor lies at a share of the spread that the ratio of the two figures has over the vectors."""
+    rows = [Row(f"{c}.tcp.local.cpu_percent", c, "tcp", "local", "cpu_percent") for c in ("plain", "mixed")]
+    predicted = experiment._predictor.predict(rows, experiment._vectors)
+    ratios = sorted(plain / mixed for plain, mixed in predicted)
+    assert 1.1 < ratios[0] < ratios[-1]
+    low, high = ratios[0] - 1e-6, ratios[-1] + 1e-6
+    factor = f"{low + share * (high - low):.9f}"
+    found, why = judged(
+        experiment, f"plain.tcp.local.cpu_percent {sign} {factor} * mixed.tcp.local.cpu_percent"
+    )
+    assert found == verdict
+    assert why.count(". ") == 0, "one sentence"
+
+
+def test_published_figures_that_contradict_a_claim_are_named(experiment, stored_fit):
+    check = "quick.tcp.local.throughput_mbit_s > plain.tcp.local.throughput_mbit_s"
+    assert "which do not show it" not in judged(experiment, check)[1]
+    changed = {"quick.tcp.local.throughput_mbit_s": 1.0}
+    assert "(published 1 and" in judged(experiment, check, **changed)[1]
+    assert "which do not show it" in judged(experiment, check, **changed)[1]
+
+
+def test_a_claim_may_ask_for_a_setting_that_no_configuration_has(experiment, stored_fit):
+    check = "plain+nic.burst_words=16.tcp.local.throughput_mbit_s ~ plain+burst.tcp.local.throughput_mbit_s"
+    assert judged(experiment, check)[0] == "reproduced"
+    assert judged(experiment, check.replace("=16", "=8"))[0] == "not reproduced"
+
+
+def test_a_thread_without_a_model_has_all_its_rows(experiment):
+    frame = unanswered(experiment.figures, experiment.claims)
+    assert list(frame.columns) == COLUMNS
+    assert list(frame["id"]) == [*experiment.figures["id"], *experiment.claims["id"]]
+    assert set(frame["verdict"]) == {"cannot tell"} and set(frame["why"]) == {NO_MODEL}
+    assert list(frame["kind"].value_counts()) == [len(experiment.figures), len(experiment.claims)]
+    assert frame["published"].notna().sum() == len(experiment.figures) and frame["predicted"].isna().all()
 
 
 def test_a_claim_that_is_no_relation_is_named(experiment, stored_fit):

@@ -1,4 +1,4 @@
-"""Notebooks are short, those of experiments follow one template, and code, not prose, prints the verdict."""
+"""Notebooks are short, those of experiments follow one template, code prints the verdict, and the map leads to all."""
 
 import json
 import re
@@ -41,6 +41,33 @@ def test_notebooks_follow_the_template(root: Path) -> None:
         problem for path, cells in read for problem in problems(path.stem, cells, slugs, path.stat().st_size)
     ]
     assert found == []
+
+
+def broken_links(names: set[str], books: dict[str, list[dict]]) -> list[str]:
+    """Links to notebooks that are not there, and notebooks that the first one, the map, does not link to."""
+    links = {
+        name: set(re.findall(r"\]\((\w+)\.ipynb", "".join("".join(cell["source"]) for cell in cells)))
+        for name, cells in books.items()
+    }
+    first = min(names)
+    return [
+        *(f"{name}: no notebook {link}" for name, found in links.items() for link in sorted(found - names)),
+        *(f"{first}: no link to {name}" for name in sorted(names - links[first] - {first})),
+    ]
+
+
+def test_the_map_leads_to_every_notebook(root: Path) -> None:
+    books = {path.stem: json.loads(path.read_text())["cells"] for path in root.glob("notebooks/*.ipynb")}
+    assert broken_links(set(books), books) == []
+
+
+def test_a_missing_link_and_a_dead_one_are_seen() -> None:
+    books = {
+        "00_map": [{"source": ["[a](01_a.ipynb), [x](03_x.ipynb)"]}],
+        "01_a": [{"source": "# A"}],
+        "02_b": [],
+    }
+    assert broken_links(set(books), books) == ["00_map: no notebook 03_x", "00_map: no link to 02_b"]
 
 
 def test_checker_sees_everything() -> None:

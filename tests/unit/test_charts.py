@@ -82,6 +82,16 @@ def ledger_frame():
     return pd.DataFrame(rows)
 
 
+def scores_frame():
+    rows = [
+        ["velocity-2009", "cpu_percent", "model", 11, 3.4, 17.4],
+        ["velocity-2009", "cpu_percent", "nearest_row", 11, 32.0, 51.2],
+        ["velocity-2009", "throughput_mbit_s", "model", 8, 0.0, 0.9],
+    ]
+    columns = ["slug", "quantity", "predictor", "rows", "median_error_percent", "worst_error_percent"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def costs_frame():
     steps = [
         ("local", "process", "copy from user", 900.0),
@@ -244,8 +254,33 @@ def crossovers_frame():
     )
 
 
+def copy_map_frame():
+    return pd.DataFrame(
+        [
+            (size, ring, 20 + size * (0.1 if ring < 1 << 20 else 0.4), 400 + 0.2 * size)
+            for size in (64, 1024, 16384)
+            for ring in (1 << 16, 1 << 20, 1 << 24)
+        ],
+        columns=["size_bytes", "footprint_bytes", "cached_cycles", "nocache_cycles"],
+    ).assign(ratio=lambda f: f["nocache_cycles"] / f["cached_cycles"])
+
+
+def copy_place_frame():
+    return pd.DataFrame([(16384, 300e3, 1200e3)], columns=["size_bytes", "low_bytes", "high_bytes"])
+
+
+def latency_frame():
+    return pd.DataFrame(
+        [("as assumed", 300.0, 50.0), ("as assumed", 900.0, 1.0), ("lossless", 2400.0, 50.0)],
+        columns=["variant", "latency_us", "slower_percent"],
+    )
+
+
 DRAWN = {
+    "latency": lambda: charts.latency(latency_frame(), latency_frame()[:1], title="How long?"),
     "ledger": lambda: charts.ledger(ledger_frame()),
+    "ledger_of_all": lambda: charts.ledger(ledger_frame().assign(slug=["a-1", "b-2", "b-2"] * 3)),
+    "scores": lambda: charts.scores(scores_frame()),
     "figures": lambda: charts.figures(ledger_frame()),
     "costs": lambda: charts.costs(costs_frame()),
     "costs_published": lambda: charts.costs(costs_frame(), published={"process": 3100.0}),
@@ -260,6 +295,7 @@ DRAWN = {
     "ceilings": lambda: charts.ceilings(ceilings_frame()),
     "ablation": lambda: charts.ablation(ablation_frame()),
     "copies": lambda: charts.copies(copies_frame(), crossovers_frame()),
+    "copy_map": lambda: charts.copy_map(copy_map_frame(), copy_place_frame()),
     "sensitivity": lambda: charts.sensitivity(sensitivity_frame()),
     "sweep": lambda: charts.sweep(
         sweep_frame(), "nic.dma_burst_dwords", bound="workload", published=published_frame()
@@ -363,6 +399,14 @@ CARRY = {
     "ceilings": (charts.ceilings, ceilings_frame, "resource", "ceiling"),
     "ablation": (charts.ablation, ablation_frame, "patch", "change_low"),
     "copies": (charts.copies, copies_frame, "placement", "p10_ns_per_byte"),
+    "copy_map": (charts.copy_map, copy_map_frame, "size_bytes", "ratio"),
+    "latency": (
+        lambda f: charts.latency(f, title="How long?"),
+        latency_frame,
+        "variant",
+        "slower_percent",
+    ),
+    "scores": (charts.scores, scores_frame, "predictor", "worst_error_percent"),
     "sensitivity": (charts.sensitivity, sensitivity_frame, "parameter", "elasticity"),
     "sweep": (
         lambda f: charts.sweep(f, "nic.dma_burst_dwords"),
@@ -412,6 +456,20 @@ def test_rows_without_a_prediction_are_counted_not_hidden():
     frame = ledger_frame()
     frame.loc[0, "predicted"] = float("nan")
     assert "8 rows; 1 more have no prediction" in charts.ledger(frame).to_dict()["title"]["subtitle"]
+
+
+def test_the_ledger_of_several_experiments_has_a_list_of_them_and_reasons_at_the_pointer():
+    spec = DRAWN["ledger_of_all"]().to_dict()
+    (chosen,) = spec["params"]
+    assert chosen["bind"]["options"] == ["all", "a-1", "b-2"]
+    assert {row["why"] for rows in spec["datasets"].values() for row in rows if row} == {"made up"}
+    assert "params" not in charts.ledger(ledger_frame()).to_dict()
+
+
+def test_an_error_of_nothing_stands_at_the_axis():
+    rows = next(rows for rows in charts.scores(scores_frame()).to_dict()["datasets"].values())
+    assert [row["from"] for row in rows] == [3.4, 32.0, 0.01]
+    assert rows[2]["median_error_percent"] == 0
 
 
 def test_small_operations_are_summed_not_dropped():

@@ -16,6 +16,11 @@ import nicperf
 from nicperf import published
 from nicperf.cli import main, value_of
 from nicperf.errors import ScenarioError
+from nicperf.experiments import threads
+from nicperf.experiments.leave_out import COLUMNS as LEFT_OUT
+from nicperf.paths import data_dir
+
+KINDS = ("figures", "claims")
 
 
 def run(*words: str, text: str | None = None) -> Result:
@@ -44,14 +49,11 @@ class FakeExperiment:
         vars(run).update(to_pcapng=None, to_folded=None, to_speedscope=None)
         return run
 
-    def ledger(self, progress: bool) -> pd.DataFrame:
-        columns = "id role published predicted unit error_percent verdict why".split()
+    def leave_out(self, write: bool, progress: bool) -> pd.DataFrame:
+        self.asked = ("left out", write)
         return pd.DataFrame(
-            [["a.b", "fit", 641.77, math.nan, "Mbit/s", -0.5, "reproduced", "near"]], columns=columns
+            [["workload", "udp", True, "cpu_percent", 3, 5.0, 9.5, "Fitted again."]], columns=LEFT_OUT
         )
-
-    def record_verdicts(self) -> None:
-        self.asked = ("recorded",)
 
     def calibrate(self, write: bool, progress: bool) -> Any:
         self.asked = ("calibrated", write)
@@ -131,12 +133,60 @@ def test_simulate_writes_nothing_that_it_cannot_finish(velocity: Any, tmp_path: 
         assert list(tmp_path.iterdir()) == []
 
 
-def test_ledger_names_the_experiment_and_records_on_request(fake: FakeExperiment) -> None:
-    (row,) = answer("ledger", "velocity-2009")
-    assert (row["slug"], row["id"], row["predicted"], row["why"]) == ("velocity-2009", "a.b", None, "near")
-    assert fake.asked == ()
-    assert "near" not in run("ledger", "velocity-2009", "--write").stdout
-    assert fake.asked == ("recorded",)
+@pytest.fixture
+def data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Recorded verdicts of the two quick threads, in a folder of their own."""
+    for slug in ("mvneta-2014", "velocity-2009"):
+        (tmp_path / slug).mkdir()
+        recorded = data_dir() / slug / "verdicts.csv"
+        if recorded.exists():
+            (tmp_path / slug / recorded.name).write_text(recorded.read_text())
+    monkeypatch.setattr(threads, "data_dir", lambda: tmp_path)
+    return tmp_path
+
+
+def test_ledger_has_every_figure_and_claim_of_every_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any model: each row is there all the same, and says why nothing can be told."""
+    monkeypatch.setattr(threads, "_answered", lambda slug: False)
+    rows = answer("ledger")
+    expected = [
+        (slug, row)
+        for slug in published.slugs()
+        for part in KINDS
+        for row in getattr(published, part)(slug)["id"]
+    ]
+    assert [(row["slug"], row["id"]) for row in rows] == expected
+    assert {row["kind"] for row in rows} == {"figure", "claim"}
+    assert {(row["verdict"], row["why"]) for row in rows} == {
+        ("cannot tell", "No model answers for this thread yet.")
+    }
+
+
+def test_ledger_as_a_table_and_its_exit_status(data: Path) -> None:
+    result = run("ledger", "mvneta-2014")
+    assert result.exit_code == 0 and result.stderr == ""
+    assert max(map(len, result.stdout.splitlines())) <= 80
+    for words in (
+        "fitted: 1 figure with 1 free parameter",
+        "nearest_row",
+        "Cannot be left out",
+        "cpu-ratio: direction",
+    ):
+        assert words in result.stdout
+    path = data / "mvneta-2014" / "verdicts.csv"
+    kept = path.read_text()
+    path.write_text(kept.replace("cpu-ratio,claim,direction only", "cpu-ratio,claim,reproduced"))
+    result = run("ledger", "mvneta-2014", "--format", "csv")
+    assert result.exit_code == 1
+    assert result.stderr == "verdict changed: mvneta-2014 cpu-ratio: direction only, recorded: reproduced\n"
+    result = run("ledger", "mvneta-2014", "--write", "--format", "csv")
+    assert result.exit_code == 0 and path.read_text() == kept
+
+
+def test_leave_out(fake: FakeExperiment) -> None:
+    (row,) = answer("leave-out", "velocity-2009", "--write")
+    assert (row["slug"], row["left_out"], row["worst_error_percent"]) == ("velocity-2009", "udp", 9.5)
+    assert fake.asked == ("left out", True)
 
 
 def test_calibrate_and_ablation(fake: FakeExperiment) -> None:

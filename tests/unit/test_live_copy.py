@@ -23,6 +23,7 @@ from nicperf.charts import render
 from nicperf.cli import main
 from nicperf.errors import DataError, MachineError, NicperfError
 from nicperf.live import _copy, bench, copy, fit, machine
+from nicperf.simulation import copy_map
 
 HERE = _copy.instructions()
 pytestmark = pytest.mark.skipif("sse2" not in HERE, reason="no x86-64, so no non-temporal stores to test")
@@ -265,11 +266,18 @@ def test_the_model_takes_the_parameters(measured):
         for values in ({}, parameters)
     )
     assert changed.summary["cpu_percent_local"] < base.summary["cpu_percent_local"]
-    to_come = measured.parameters_to_come()
-    assert not set(to_come) & set(nic.parameters("velocity"))
-    assert all(value >= 0 for value in [*parameters.values(), *to_come.values()])
+    assert all(value >= 0 for value in parameters.values())
     with pytest.raises(DataError, match=r"footprint = 'L7'.*three message sizes"):
         measured.memory_parameters("L7")
+
+
+def test_the_map_of_copies_takes_the_parameters(measured):
+    parameters = measured.copies_parameters()
+    drawn, guessed = copy_map(**parameters), copy_map()
+    assert (drawn["nocache_cycles"] != guessed["nocache_cycles"]).all()
+    charts.copy_map(drawn)
+    with pytest.raises(DataError, match="footprint = 'L7'"):
+        measured.copies_parameters("L7")
 
 
 def test_parameters_are_those_of_the_kernels_routine():
@@ -290,12 +298,17 @@ def test_parameters_are_those_of_the_kernels_routine():
         "memory.copy_cold_cycles_per_byte": 0.16,
         "memory.last_cache_bytes": 1 << 30,
     }
-    assert result.parameters_to_come() == {
-        "memory.copy_cached_call_cycles": 7.0,
-        "memory.copy_nocache_call_cycles": 370.0,
-        "memory.copy_nocache_packed_cycles": 65.0,
-        "memory.copy_nocache_cycles_per_byte": 0.11,
-        "memory.copy_cached_l2_cycles_per_byte": 0.05,
+    assert result.copies_parameters() == {
+        "copies.l1_bytes": 32 * KIB,
+        "copies.l2_bytes": 1024 * KIB,
+        "copies.l3_bytes": 1 << 30,
+        "copies.penalty_reading": "per_call",
+        "copies.cached_call_cycles": 7.0,
+        "copies.cached_l2_cycles_per_byte": 0.05,
+        "copies.read_dram_cycles_per_byte": 0.16,
+        "copies.nocache_penalty_cycles": 370.0,
+        "copies.nocache_cycles_per_byte": 0.11,
+        "copies.split_line_cycles": 65.0,
     }
 
 
@@ -434,7 +447,7 @@ def test_quick_keeps_its_time_and_says_all_in_json():
     assert time.monotonic() - start < 10
     assert done.exit_code == 0 and done.stderr == ""
     said = json.loads(done.stdout)
-    names = {"machine", "notes", "cells", "fits", "crossovers", "memory_parameters", "parameters_to_come"}
+    names = {"machine", "notes", "cells", "fits", "crossovers", "memory_parameters", "copies_parameters"}
     assert set(said) == names
     assert {*bench.Cell._fields, "samples", "p10_cycles", "q75_ns", "bandwidth_gb_s"} <= set(said["cells"][0])
     for row in said["fits"]:

@@ -42,10 +42,17 @@ def test_an_event_moves_and_goes() -> None:
     assert queue.pop() == (90, 2)
 
 
-@given(st.lists(st.tuples(st.sampled_from(SLOTS), st.one_of(st.none(), st.integers(0, 2**57)))))
-def test_queue_is_a_sorted_table(operations: list[tuple[int, int | None]]) -> None:
+PAIR = [slot for slot in SLOTS if slot < 32]
+
+
+@pytest.mark.parametrize(("groups", "slots"), [(2, PAIR), (16, SLOTS)])
+@given(data=st.data())
+def test_queue_is_a_sorted_table(groups: int, slots: list[int], data: st.DataObject) -> None:
+    operations = data.draw(
+        st.lists(st.tuples(st.sampled_from(slots), st.one_of(st.none(), st.integers(0, 2**54))))
+    )
     """Against a dictionary that is sorted each time: None clears the slot."""
-    queue, table = Queue(), dict[int, int]()
+    queue, table = Queue(groups), dict[int, int]()
     for slot, time_ps in operations:
         if time_ps is None:
             queue.clear(slot)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ from nicperf import published
 from nicperf.charts.render import MIME, stable
 from nicperf.charts.theme import INK
 from nicperf.errors import DataError
+from nicperf.experiments.scores import COLUMNS
 from nicperf.report import execute as runs
 from nicperf.report import (
     explanations,
@@ -22,6 +24,7 @@ from nicperf.report import (
     journeys,
     limits,
     origin,
+    overview,
     paths,
     pools,
     prose,
@@ -230,6 +233,13 @@ def test_code_is_folded_and_text_outputs_are_shown():
     assert "a &lt; b" in page
 
 
+def test_a_table_to_filter_says_so_and_is_complete_without_a_script():
+    frame = pd.DataFrame({"name": ["a", "b"], "value": [1.0, 2.0]})
+    shown = Table(frame, filtered=True)._repr_html_()
+    assert '<table class="nicperf filtered">' in shown and shown.count("<tr>") == 3
+    assert "filtered" not in Table(frame)._repr_html_()
+
+
 # -- running and building
 
 
@@ -239,8 +249,7 @@ def quick(monkeypatch):
     ran = []
 
     async def fake(path, book, say):
-        if path.stem != "index":
-            ran.append(path.stem)
+        ran.append(path.stem)
         for number, cell in enumerate(c for c in book.cells if c.cell_type == "code"):
             if cell.source == "1 / 0":
                 raise runs.NotebookError(
@@ -276,11 +285,20 @@ def build(tmp_path, **more):
 
 def test_the_report_has_a_page_for_each_notebook_and_says_where_it_is(quick, books, tmp_path):
     index, said = build(tmp_path)
-    assert sorted(p.name for p in index.parent.iterdir()) == ["01_a.html", "02_b.html", "index.html"]
+    assert sorted(p.name for p in index.parent.iterdir()) == ["02_b.html", "index.html"]
     assert said[-1] == f"report: {index}"
-    page = (index.parent / "01_a.html").read_text(encoding="utf-8")
+    page = index.read_text(encoding="utf-8")
     assert "<title>01  A?</title>" in page
     assert 'href="02_b.html"' in page
+
+
+def test_links_between_notebooks_become_links_between_pages(quick, books, tmp_path):
+    write(
+        books, "02_b", "# 02  B?\n\nBack to [the front](01_a.ipynb#First), or [elsewhere](03_c.ipynb).", "2"
+    )
+    page = (build(tmp_path)[0].parent / "02_b.html").read_text(encoding="utf-8")
+    assert 'href="index.html#First"' in page
+    assert 'href="03_c.ipynb"' in page
 
 
 def test_only_what_changed_is_executed_again(quick, books, tmp_path):
@@ -290,7 +308,7 @@ def test_only_what_changed_is_executed_again(quick, books, tmp_path):
     write(books, "02_b", "# 02  B?", "3")
     build(tmp_path)
     assert quick == ["01_a", "02_b", "02_b"]
-    assert len(list((tmp_path / "cache").glob("*.ipynb"))) == 3
+    assert len(list((tmp_path / "cache").glob("*.ipynb"))) == 2
 
 
 def test_a_change_of_the_package_executes_everything_again(quick, books, tmp_path, monkeypatch):
@@ -367,6 +385,62 @@ def test_a_real_kernel_fills_in_the_outputs(tmp_path):
     (again,) = runs.execute([path], tmp_path / "cache", say=lambda line: None)
     assert again.cached
     assert again.run_s == pytest.approx(done.run_s, abs=0.1)
+
+
+# -- the front page
+
+
+@pytest.fixture
+def small_ledger():
+    """Two rows each of a thread whose figures somebody predicted, and of one that nobody did."""
+    columns = ["slug", "kind", "id", "role", "quantity", "published", "predicted", "error_percent", "verdict"]
+    rows = [
+        ["fec-2022", "figure", "a.b.local.cpu_percent", "held_out", "cpu_percent", 10.0, 11.0, 10.0, "reproduced"],
+        ["fec-2022", "figure", "c.b.local.cpu_percent", "held_out", "cpu_percent", 10.0, 5.0, -50.0, "not reproduced"],
+        ["fec-2022", "figure", "d.b.local.cpu_percent", "held_out", "cpu_percent", 10.0, 19.0, 90.0, "direction only"],
+        ["fec-2022", "claim", "recycling-helps", "claim", None, math.nan, math.nan, math.nan, "reproduced"],
+        ["mvneta-2014", "figure", "x.y.local.cpu_percent", "fit", "cpu_percent", 1.0, math.nan, math.nan, "cannot tell"],
+        ["mvneta-2014", "figure", "x.y.local.mss_bytes", "context", "mss_bytes", 1.0, math.nan, math.nan, "cannot tell"],
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=columns).assign(why="Because.", unit="%", spread=math.nan)
+    frame[["low", "high"]] = frame[["predicted", "predicted"]].to_numpy() * [0.9, 1.1]
+    return frame
+
+
+def test_the_map_counts_what_is_reproduced(small_ledger):
+    said = overview.answer(small_ledger).text
+    assert "Of 3 held-out figures 1 are reproduced, of 1 claims 1." in said
+    assert "`fec-2022`: 1 of 3 held-out figures; 1 of 1 claims" in said
+    table = overview.standing(small_ledger).frame.set_index(["slug", "role"])
+    assert table.loc[("fec-2022", "held_out")].tolist() == [1, 1, 1, 0]
+    small_ledger.loc[1, "predicted"] = math.nan
+    assert "1 of 3 held-out figures, 1 not answered by a model" in overview.answer(small_ledger).text
+
+
+def test_the_map_lists_what_a_model_answers_and_counts_the_rest(small_ledger):
+    table = overview.rows(small_ledger)
+    assert list(table.frame["id"]) == [*small_ledger["id"][:3], "x.y.local.cpu_percent"]
+    assert "4 figures; 1 settings" in table.caption
+    assert table.frame["range"].fillna("none").tolist()[::3] == ["9.9 to 12.1", "none"]
+    assert list(overview.misses(small_ledger).frame["id"]) == [
+        "d.b.local.cpu_percent",
+        "c.b.local.cpu_percent",
+    ]
+    (claim,) = overview.claims(small_ledger).frame.to_dict("records")
+    assert claim["claim"].startswith("A page pool") and claim["why"] == "Because."
+
+
+def test_the_map_names_each_baseline_that_is_closer():
+    rows = [
+        ["velocity-2009", "cpu_percent", "model", 3, 5.0, 9.0, 5.0, 9.0, "", ""],
+        ["velocity-2009", "cpu_percent", "no_change", 3, 2.0, 99.0, 5.0, 9.0, "baseline", "model"],
+        ["velocity-2009", "cpu_percent", "nearest_row", 2, 7.0, 8.0, 6.0, 9.0, "model", "baseline"],
+    ]
+    said = overview.compared(pd.DataFrame(rows, columns=COLUMNS)).text
+    assert "In the median error the model is closer in 1 of 2 comparisons." in said
+    assert "no change has a median error of 2 %, the model on these 3 rows 5 %" in said
+    assert "nearest row has a worst error of 8 %, the model on these 2 rows 9 %" in said
+    assert said.count("A baseline is closer") == 2
 
 
 # -- what notebooks call

@@ -73,6 +73,38 @@
     }
   }
 
+  // Rows that hold every word typed; a click on a heading sorts by it, numbers as such, another click the other way round.
+  for (const table of document.querySelectorAll("table.filtered")) {
+    const body = table.tBodies[0];
+    const rows = [...body.rows];
+    const field = Object.assign(document.createElement("input"), { type: "search", placeholder: "show rows with ..." });
+    field.setAttribute("aria-label", "show only rows with these words");
+    const count = Object.assign(document.createElement("output"), { textContent: `${rows.length} rows` });
+    field.oninput = () => {
+      const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
+      count.textContent = `${rows.filter((row) => !row.hidden).length} of ${rows.length} rows`;
+    };
+    const bar = Object.assign(document.createElement("div"), { className: "filter" });
+    bar.append(field, count);
+    (table.closest(".nicperf-scroll") ?? table).before(bar);
+    for (const [column, head] of [...table.tHead.rows[0].cells].entries()) {
+      const name = head.textContent;
+      const sort = Object.assign(document.createElement("button"), { textContent: name });
+      const key = (row) => row.cells[column].textContent;
+      const number = (row) => Number(key(row).replaceAll(",", ""));
+      sort.onclick = () => {
+        const falling = head.ariaSort === "ascending" ? -1 : 1;
+        for (const other of table.tHead.rows[0].cells) other.ariaSort = null;
+        head.ariaSort = falling === 1 ? "ascending" : "descending";
+        const numeric = head.className === "n";
+        const by = (a, b) => (numeric ? (number(a) || 0) - (number(b) || 0) : key(a).localeCompare(key(b)));
+        body.append(...rows.sort((a, b) => falling * by(a, b)));
+      };
+      head.replaceChildren(sort);
+    }
+  }
+
   const allCode = document.getElementById("all-code");
   if (!document.querySelector("details.code")) allCode.parentElement.remove();
   allCode.onchange = () => {
