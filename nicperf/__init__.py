@@ -11,6 +11,7 @@ _HOME = {
     "consistency": "nicperf.published",
     "experiment": "nicperf.experiments",
     "experiments": "nicperf.experiments",
+    "explore": "nicperf.explore",
     "ledger": "nicperf.experiments",
     "left_out": "nicperf.experiments",
     "parameters": "nicperf.simulation",

@@ -10,11 +10,13 @@ import nbformat
 
 from nicperf.charts.render import MIME
 
+# A model of the kernel that made it, under a random name: nothing can be done with it once that kernel has gone.
+LIVE = "application/vnd.jupyter.widget-view+json"
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def normalised(notebook: Any) -> Any:
-    """Strip what changes from run to run: times, tool versions, random cell identifiers.
+    """Strip what changes from run to run: times, tool versions, random cell identifiers, live widgets.
 
     Parameters
     ----------
@@ -32,6 +34,8 @@ def normalised(notebook: Any) -> Any:
     for number, cell in enumerate(copy.cells):
         cell.id = f"cell-{number:03d}"
         cell.metadata = nbformat.from_dict({k: v for k, v in cell.metadata.items() if k == "tags"})
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(LIVE, None)
     return copy
 
 

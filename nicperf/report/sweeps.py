@@ -179,7 +179,6 @@ def published_points(
     """
     rows = []
     for workload in workloads or exp.workloads:
-        figures = exp.figures.query("configuration == @configuration and workload == @workload")
         row: dict[str, Any] = {
             "workload": workload,
             second: configuration,
@@ -187,17 +186,24 @@ def published_points(
         }
         if second != "configuration":
             row[second] = setting(exp, configuration, workload, second)
-        for figure in figures.to_dict("records"):
-            if figure["quantity"] == "throughput_mbit_s" and figure["side"] != "remote":
-                row["throughput_mbit_s"] = figure["value"]
-            elif figure["quantity"] == "cpu_percent":
-                row[f"cpu_percent_{figure['side']}"] = figure["value"]
-            elif figure["quantity"].startswith(("transactions", "latency")):
-                row[figure["quantity"]] = figure["value"]
-            elif figure["quantity"] == "packets_per_s" and figure["role"] != "context":
-                row["rx_frames_per_s_remote"] = figure["value"]
-        rows.append(row)
+        rows.append(row | published_figures(exp, configuration, workload))
     return pd.DataFrame(rows)
+
+
+def published_figures(exp: Experiment, configuration: str, workload: str) -> dict[str, float]:
+    """Published figures of one test, each by the name of the quantity of a run's summary that answers to it."""
+    found = {}
+    figures = exp.figures.query("configuration == @configuration and workload == @workload")
+    for figure in figures.to_dict("records"):
+        if figure["quantity"] == "throughput_mbit_s" and figure["side"] != "remote":
+            found["throughput_mbit_s"] = figure["value"]
+        elif figure["quantity"] == "cpu_percent":
+            found[f"cpu_percent_{figure['side']}"] = figure["value"]
+        elif figure["quantity"].startswith(("transactions", "latency")):
+            found[figure["quantity"]] = figure["value"]
+        elif figure["quantity"] == "packets_per_s" and figure["role"] != "context":
+            found["rx_frames_per_s_remote"] = figure["value"]
+    return found
 
 
 def setting(exp: Experiment, configuration: str, workload: str, parameter: str) -> Any:

@@ -24,6 +24,7 @@ BELOW = {
 }
 BELOW["charts"] = BELOW["experiments"] | {"experiments", "nicperf"}  # "nicperf" is the public face
 BELOW["report"] = BELOW["charts"] | {"charts"}
+BELOW["explore"] = BELOW["report"] | {"report"}
 BELOW["layout"] = BASE
 BELOW["cli"] = BELOW["report"] | {"report", "layout"}
 FROM = re.compile(r"^\s*from\s+(\.*)([\w.]*)\s+c?import\s+(?:\(([^)]*)\)|(.*))", re.M)
