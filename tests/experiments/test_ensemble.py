@@ -83,5 +83,7 @@ def test_calibrating_stores_both_and_a_new_fit_makes_old_draws_stale(experiment,
 
 
 def test_a_row_that_is_not_stored_is_predicted_now(experiment, stored_fit):
-    experiment.ensemble = replace(experiment.ensemble, predictions=experiment.ensemble.predictions.iloc[:, :3])
+    experiment.ensemble = replace(
+        experiment.ensemble, predictions=experiment.ensemble.predictions.iloc[:, :3]
+    )
     assert experiment.ledger().query("kind == 'figure' and role == 'held_out'")["low"].notna().all()

@@ -64,7 +64,9 @@ def test_another_model_is_noticed(experiment, stored_fit, monkeypatch):
         return run
 
     monkeypatch.setattr(experiment.model, "simulate", slower)
-    with pytest.raises(DataError, match=r"the model has changed since the vectors were drawn: .*remote\.cpu_percent"):
+    with pytest.raises(
+        DataError, match=r"the model has changed since the vectors were drawn: .*remote\.cpu_percent"
+    ):
         again(experiment).ledger()
 
 
