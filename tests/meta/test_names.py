@@ -11,7 +11,7 @@ UNITS += "|descriptors|frames|packets|messages|pps"
 COUNTS = (
     "buffers|calls|count|cpus|ensemble|errors|instances|line|number|parameters|ring|rows|runs|seed|slices"
 )
-COUNTS += "|cores|heads|pages|segments|slots|starts"
+COUNTS += "|accesses|cores|heads|pages|segments|slots|starts"
 # Pure ratios, and numbers whose unit stands in another field.
 VALUES = "confidence|cost|delta"
 VALUES += "|factor|high|low|predicted|published|recomputed|resolution|sd|spread|value|width"
