@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import pandas as pd
 
@@ -56,9 +58,9 @@ def latency(
         legend=alt.Legend(symbolType="stroke", columns=2),
     )
     dash = alt.StrokeDash(f"{by}:N", scale=alt.Scale(domain=lines, range=DASHES[: len(lines)]), legend=None)
-    layers: list[alt.Chart] = [
+    layers: list[Any] = [
         alt.Chart(data)
-        .mark_line(interpolate="step-after", clip=True, tooltip=TOOLTIP)
+        .mark_line(interpolate="step-after", tooltip=TOOLTIP)
         .encode(x=x, y=y, color=colour, strokeDash=dash)
     ]
     hollow = ""
@@ -70,7 +72,8 @@ def latency(
         f"{line}: {labels.number(own.loc[own['slower_percent'] <= 50, 'latency_us'].min(), 3)} µs"
         for line, own in data.groupby(by, sort=False)
     )
-    return alt.layer(*layers).properties(
+    drawn: Any = alt.layer(*layers)
+    return drawn.properties(
         width=WIDTH,
         height=280,
         title=alt.Title(title, subtitle=hollow),

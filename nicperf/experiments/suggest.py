@@ -232,12 +232,13 @@ class _Search:
         spread = np.floor(qmc.LatinHypercube(len(sizes), rng=random).random(crowd) * sizes)
         spread[0] = [_nearest(axis, self.present[axis.name]) for axis in self.axes]
 
-        def costs(points: np.ndarray) -> np.ndarray:
+        def costs(points: Any) -> Any:
             return np.array(self.costs([self._point(column) for column in points.T]))
 
+        bounds: Any = [(0, size - 1) for size in sizes]
         found = differential_evolution(
             costs,
-            [(0, size - 1) for size in sizes],
+            bounds,
             init=spread,
             integrality=np.ones(len(sizes), dtype=bool),
             maxiter=max(evaluations // crowd - 1, 0),

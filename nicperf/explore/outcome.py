@@ -18,7 +18,7 @@ from nicperf.simulation.systems import SIDES, SYSTEMS
 if TYPE_CHECKING:
     from nicperf.simulation import Run
 
-#: Of each latency that a run reports.
+#: Of the latency.
 PERCENTILES = ("p50", "p99")
 
 
@@ -74,10 +74,10 @@ class Outcome:
         names = [SYSTEMS[exp.config.driver].rate(workload)]
         names += [f"{name}_{side}" for name in ("cpu_percent", "interrupts_per_s") for side in SIDES]
         found = {name: float(quantity(exp, run, name)) for name in names}
-        for row in run.percentiles.to_dict("records"):
-            stem = row["quantity"].removesuffix("_us")
-            found |= {f"{stem}_{p}_us": float(row[p]) for p in PERCENTILES}
-        return found
+        if f"latency_{PERCENTILES[0]}_us" in run.summary:  # of a closed loop's transactions
+            return found | {f"latency_{p}_us": run.summary[f"latency_{p}_us"] for p in PERCENTILES}
+        frames = run.percentiles.set_index("quantity").loc["frame_latency_us"]
+        return found | {f"frame_latency_{p}_us": float(frames[p]) for p in PERCENTILES}
 
     @cached_property
     def costs(self) -> dict[tuple[str, str], float]:

@@ -12,11 +12,10 @@ from typing import Any
 
 from nicperf.charts import labels
 from nicperf.errors import NicperfError
-from nicperf.experiments import available
 from nicperf.explore import chart
 from nicperf.explore.controls import controls
 from nicperf.explore.outcome import Outcome, as_csv
-from nicperf.explore.setting import Setting
+from nicperf.explore.setting import Setting, threads
 from nicperf.explore.worker import Newest
 
 #: A run that takes longer begins with a short one, so that the reader sees something.
@@ -87,7 +86,7 @@ class Panel:
         at = self.shown.setting
         return {
             "kind": "state",
-            "threads": list(available()),
+            "threads": threads(),
             "configurations": {name: c.title for name, c in at.exp.configurations.items()},
             "workloads": {name: w.title for name, w in at.exp.workloads.items()},
             **at.place,

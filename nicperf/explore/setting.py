@@ -44,7 +44,7 @@ class Setting:
         ScenarioError
             An unknown name, with close ones.
         """
-        opened = opened_experiment(exp or available()[0]) if exp is None or isinstance(exp, str) else exp
+        opened = opened_experiment(exp or threads()[0]) if exp is None or isinstance(exp, str) else exp
         pair = configuration or next(iter(opened.configurations)), workload or next(iter(opened.workloads))
         opened.config.configuration(pair[0]), opened.config.workload(pair[1])
         return cls(opened, *pair)
@@ -102,6 +102,11 @@ class Setting:
 def opened_experiment(slug: str) -> Experiment:
     """Each experiment is read once: a reader goes back and forth between them."""
     return experiment(slug)
+
+
+def threads() -> list[str]:
+    """Experiments whose model has what it needs to answer."""
+    return [slug for slug in available() if opened_experiment(slug).calibrated]
 
 
 def _word(value: Any) -> str:

@@ -334,10 +334,10 @@ def read_copy(path: str | PathLike[str] | None = None) -> CopyResult:
     file = Path(path) if path is not None else data_dir() / STORED
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        frames = [pd.DataFrame(content[name]) for name in ("cells", "fits", "crossovers")]
-        for frame, columns in zip(frames, (CELL, FITTED, ["crossover_bytes"]), strict=True):
+        cells, fits, crossovers = (pd.DataFrame(content[name]) for name in ("cells", "fits", "crossovers"))
+        for frame, columns in ((cells, CELL), (fits, FITTED), (crossovers, ["crossover_bytes"])):
             frame[columns]
-        return CopyResult(*frames, content["machine"], tuple(content["notes"]))
+        return CopyResult(cells, fits, crossovers, content["machine"], tuple(content["notes"]))
     except OSError as error:
         raise DataError(
             "cannot be read", place=str(file), value=error.strerror,
