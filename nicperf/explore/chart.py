@@ -79,7 +79,11 @@ def specification(
         With a place for what limits, which comes later.
     """
     order = [row["quantity"] for row in rows["figures"]]
-    compared = ("now", "before") if live else tuple(dict.fromkeys(row["bar"].split(", ")[1] for row in rows["costs"]))
+    compared = (
+        ("now", "before")
+        if live
+        else tuple(dict.fromkeys(row["bar"].split(", ")[1] for row in rows["costs"]))
+    )
     parts = [_figures_chart(order), _costs_chart(kept_operations(start), compared)]
     if live:
         parts.append(_limits_chart(list(SYSTEMS[start.setting.exp.config.driver].resources)))

@@ -119,7 +119,9 @@ def as_csv(now: Outcome, before: Outcome | None) -> str:
         old = before.setting.changed.get(name, "") if before else ""
         rows.append((f"changed.{name}", "", now.setting.changed.get(name, ""), old, ""))
     for name in ("configuration", "workload"):
-        rows.append((name, "", getattr(now.setting, name), getattr(before.setting, name) if before else "", ""))
+        rows.append(
+            (name, "", getattr(now.setting, name), getattr(before.setting, name) if before else "", "")
+        )
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -212,10 +214,16 @@ class Run(Exports):
         """
         import pandas as pd
 
-        rows = []
-        for resource, (name, is_speed) in self._system.resources.items():
-            factor = 1.0 + _STEP if is_speed else 1.0 / (1.0 + _STEP)
-            rows.append((resource, name, self._relative(name, factor) / _STEP))
+        def elasticity(asked: tuple[str, bool]) -> float:
+            name, is_speed = asked
+            return self._relative(name, 1.0 + _STEP if is_speed else 1.0 / (1.0 + _STEP)) / _STEP
+
+        resources = self._system.resources
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            found = list(pool.map(elasticity, resources.values()))
+        rows = [
+            (resource, name, e) for (resource, (name, _)), e in zip(resources.items(), found, strict=True)
+        ]
         return pd.DataFrame(rows, columns=["resource", "parameter", "elasticity"])
 
     def _relative(self, name: str, factor: float) -> float:

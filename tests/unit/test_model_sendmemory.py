@@ -52,7 +52,11 @@ def test_half_an_acknowledgement_frees_nothing_yet() -> None:
     assert sending.chunks == 1
 
 
-@given(st.lists(st.tuples(st.sampled_from(["write", "read", "acknowledge"]), st.integers(1, 60_000)), max_size=60))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["write", "read", "acknowledge"]), st.integers(1, 60_000)), max_size=60
+    )
+)
 def test_the_device_reads_what_was_written_in_order(steps: list[tuple[str, int]]) -> None:
     """Against a list of bytes by their addresses; acknowledged is only what has been read."""
     sending = Sending(pages(), 1 << 22)
