@@ -23,7 +23,7 @@ _HOME = {
     "interval": "intervals",
     "ledger": "views",
     "machine": "copying",
-    "loops": "loops",
+    "loops": "instances",
     "parameters": "views",
     "path": "paths",
     "pool": "pools",
