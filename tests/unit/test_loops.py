@@ -68,7 +68,7 @@ def test_copies_of_another_machine_change_the_demand() -> None:
     places = {"local.cpu.frequency_mhz": 3200.0, "local.cpu.process_core": "other"}
     exp = experiment("tcp_stream", places)
     frame = report.machine(read_copy(), exp, "w").frame
-    assert list(frame["copies"])[0] == "as fitted"
+    assert frame["copies"].iloc[0] == "as fitted"
     assert (frame["off"] > 0).all()
     assert frame["change"].tolist() == pytest.approx((100 * (frame["on"] / frame["off"] - 1)).tolist())
     assert frame["off"].nunique() == 2  # the machine's prices did go in
