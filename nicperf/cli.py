@@ -157,6 +157,7 @@ SHOWN = {
     ],
     "fits": ["routine", "placement", "source", "footprint", "a_cycles", "b_cycles_per_byte", "worst_percent"],
     "crossovers": ["footprint", "placement", "cached", "nocache", "crossover_bytes", "nocache_pays"],
+    "sensitivity": ["id", "parameter", "mu_star_percent", "mu_star_confidence_percent", "sigma_percent"],
     "leave-out": ["by", "left_out", "quantity", "rows", "median_error_percent", "worst_error_percent", "why"],
 }
 
@@ -429,6 +430,22 @@ def leave_out(slug: str | None, write: bool, layout: str) -> None:
         return exp.leave_out(write=write, progress=sys.stderr.isatty())
 
     print_frame(of_each_model(slug, answer), layout, SHOWN["leave-out"])
+
+
+@main.command()
+@any_slug_argument
+@write_option
+@format_option
+def sensitivity(slug: str | None, write: bool, layout: str) -> None:
+    """Say which parameters the headline figures hang on, each moved through its prior range.
+
+    Indices after Morris, in percent of the figure.
+    """
+
+    def answer(exp: Any) -> DataFrame:
+        return exp.screen(write=write, progress=sys.stderr.isatty())
+
+    print_frame(of_each_model(slug, answer), layout, SHOWN["sensitivity"])
 
 
 @main.command()

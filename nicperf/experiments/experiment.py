@@ -322,6 +322,50 @@ class Experiment:
         self.left_out = errors(self._predictor, self.figures, self._fitted, refits)
         return self.left_out
 
+    @cached_property
+    def sensitivity(self) -> pd.DataFrame:
+        """What the headline figures hang on, over the prior ranges: stored indices after Morris.
+
+        See `nicperf.experiments.sensitivity.sensitivity` for the columns.
+
+        Raises
+        ------
+        DataError
+            There are none, or they were made from other assumptions, figures or another fit.
+        """
+        from nicperf.experiments.sensitivity import FILE, read_sensitivity
+
+        return read_sensitivity(self.folder / FILE, self.config, self.figures, self._fit_hash)
+
+    def screen(self, *, write: bool = False, progress: bool = False) -> pd.DataFrame:
+        """Move every parameter that has a prior range through it, and see what that does to the headline figures.
+
+        Parameters
+        ----------
+        write : bool
+            Store the indices as this experiment's.
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        DataFrame
+            See `nicperf.experiments.sensitivity.sensitivity`. Also what `sensitivity` is from now on.
+
+        Raises
+        ------
+        ScenarioError
+            No parameter has a prior range.
+        """
+        from nicperf.experiments.sensitivity import FILE, sensitivity, write_sensitivity
+
+        with bar("sensitivity", progress) as tick:
+            found = sensitivity(self._predictor, self.figures, self._fitted, tick)
+        if write:
+            write_sensitivity(found, self.folder / FILE, self.config, self.figures, self._fit_hash)
+        self.sensitivity = found
+        return found
+
     def ablation(self, *, progress: bool = False) -> pd.DataFrame:
         """What each patch does alone and in order; see `nicperf.experiments.ablation.ablation`."""
         from nicperf.experiments.ablation import ablation
@@ -348,6 +392,10 @@ class Experiment:
     @property
     def _fitted(self) -> Vector:
         return self.fit.values if self.config.free else {}
+
+    @property
+    def _fit_hash(self) -> str:
+        return self.fit.hash if self.config.free else ""
 
     @property
     def _vectors(self) -> Sequence[Vector]:

@@ -43,7 +43,13 @@ def made_from(config: ExperimentConfig, figures: pd.DataFrame) -> dict[str, str]
 
 
 def check_made_from(
-    place: str, recorded: Mapping[str, str], config: ExperimentConfig, figures: pd.DataFrame, **more: str
+    place: str,
+    recorded: Mapping[str, str],
+    config: ExperimentConfig,
+    figures: pd.DataFrame,
+    *,
+    command: str = "calibrate",
+    **more: str,
 ) -> None:
     """Refuse a stored result that was made from something else.
 
@@ -55,13 +61,21 @@ def check_made_from(
     for what, now in (made_from(config, figures) | more).items():
         if recorded.get(what) != now:
             problem = f"the {what} changed since this was made"
-            raise stale(place, config.slug, problem, f"made_from.{what}")
+            raise stale(place, config.slug, problem, f"made_from.{what}", command=command)
 
 
-def stale(place: str, slug: str, problem: str, field: str | None = None, value: object = None) -> DataError:
-    """An error that says which stored result cannot be used, and how to renew it."""
+def stale(
+    place: str,
+    slug: str,
+    problem: str,
+    field: str | None = None,
+    value: object = None,
+    *,
+    command: str = "calibrate",
+) -> DataError:
+    """An error that says which stored result cannot be used, and the command that renews it."""
     return DataError(
-        problem, place=place, field=field, value=value, cure=f"run `nicperf calibrate {slug} --write`"
+        problem, place=place, field=field, value=value, cure=f"run `nicperf {command} {slug} --write`"
     )
 
 

@@ -18,6 +18,7 @@ from nicperf.cli import main, value_of
 from nicperf.errors import ScenarioError
 from nicperf.experiments import threads
 from nicperf.experiments.leave_out import COLUMNS as LEFT_OUT
+from nicperf.experiments.sensitivity import COLUMNS as EFFECTS
 from nicperf.paths import data_dir
 
 KINDS = ("figures", "claims")
@@ -54,6 +55,10 @@ class FakeExperiment:
         return pd.DataFrame(
             [["workload", "udp", True, "cpu_percent", 3, 5.0, 9.5, "Fitted again."]], columns=LEFT_OUT
         )
+
+    def screen(self, write: bool, progress: bool) -> pd.DataFrame:
+        self.asked = ("screened", write)
+        return pd.DataFrame([{"id": "a.udp", "parameter": "cpu.x", "mu_star_percent": 40.0}], columns=EFFECTS)
 
     def calibrate(self, write: bool, progress: bool) -> Any:
         self.asked = ("calibrated", write)
@@ -186,6 +191,13 @@ def test_leave_out(fake: FakeExperiment) -> None:
     (row,) = answer("leave-out", "velocity-2009", "--write")
     assert (row["slug"], row["left_out"], row["worst_error_percent"]) == ("velocity-2009", "udp", 9.5)
     assert fake.asked == ("left out", True)
+
+
+def test_sensitivity(fake: FakeExperiment) -> None:
+    (row,) = answer("sensitivity", "velocity-2009", "--write")
+    assert (row["slug"], row["parameter"], row["mu_star_percent"]) == ("velocity-2009", "cpu.x", 40.0)
+    assert fake.asked == ("screened", True)
+    assert "mu_star_confidence_percent" in run("sensitivity", "velocity-2009").stdout
 
 
 def test_calibrate_and_ablation(fake: FakeExperiment) -> None:
