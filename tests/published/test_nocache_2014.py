@@ -26,7 +26,9 @@ def test_roles_and_tolerances_stand_as_they_were_fixed(nocache):
     assert set(roles[roles == "fit"].index) == FIT
     assert set(roles[roles != "fit"]) == {"held_out"}
     tolerances = nocache.config.tolerances
-    assert tolerances["demand_cycle_per_byte"] == tolerances["cpu0_gcycle"] == tolerances["cpu1_gcycle"] == 0.02
+    assert (
+        tolerances["demand_cycle_per_byte"] == tolerances["cpu0_gcycle"] == tolerances["cpu1_gcycle"] == 0.02
+    )
     assert tolerances["throughput_gbit_s"] == 0.005
     assert tolerances["transactions_per_s"] == 0.03
     assert [tolerances[f"latency_p{p}_us"] for p in (50, 90, 95, 99)] == [0.10, 0.30, 0.30, 0.30]
@@ -52,7 +54,8 @@ def test_own_windows_carry_more_than_the_wire(nocache):
 def test_what_is_lost_makes_most_of_the_mean(nocache):
     """The published percentiles force the slowest hundredth far above the rest; without loss nothing is there."""
     lossy, lossless = (
-        nocache.simulate("off", "rr_14000", **LARGE, **{"wire.buffer_bytes": size}).summary for size in (150_000.0, 0.0)
+        nocache.simulate("off", "rr_14000", **LARGE, **{"wire.buffer_bytes": size}).summary
+        for size in (150_000.0, 0.0)
     )
     assert lossy["latency_mean_us"] > 4 * lossy["latency_p50_us"]
     assert 0.3 < lossy["stalls_percent"] < 1.5
