@@ -84,7 +84,7 @@ def specification(
         if live
         else tuple(dict.fromkeys(row["bar"].split(", ")[1] for row in rows["costs"]))
     )
-    parts = [_figures_chart(order), _costs_chart(kept_operations(start), compared)]
+    parts: list[Any] = [_figures_chart(order), _costs_chart(kept_operations(start), compared)]
     if live:
         parts.append(_limits_chart(list(SYSTEMS[start.setting.exp.config.driver].resources)))
     chart = alt.vconcat(*parts, spacing=22).resolve_scale(color="independent")
@@ -107,8 +107,7 @@ def _figures(now: Outcome, before: Outcome | None, start: Outcome) -> Rows:
         row: dict[str, Any] = {"quantity": _title(now, name)}
         for key, number in (("now", value), *others.items()):
             if key != "start":
-                known = number is not None and math.isfinite(number)
-                row[key] = number / most if known else None
+                row[key] = number / most if number is not None and math.isfinite(number) else None
                 row[f"{key}_text"] = None if number is None else labels.number(number)
         rows.append(row)
     return rows
@@ -147,7 +146,8 @@ def _figures_chart(order: Sequence[str]) -> alt.LayerChart:
         there["before"].mark_tick(thickness=2.5, height=23, color=INK, opacity=0.75).encode(x=x["before"]),
         there["published"].mark_point(**{**PUBLISHED, "size": 110}).encode(x=x["published"]),
     ]
-    for i, (key, weight) in enumerate((("now", 600), ("before", 400), ("published", 400)), 1):
+    weights: list[tuple[str, Any]] = [("now", 600), ("before", 400), ("published", 400)]
+    for i, (key, weight) in enumerate(weights, 1):
         place = alt.value(BAR_WIDTH + i * NUMBER_WIDTH)
         text = base.transform_filter(f"isValid(datum.{key}_text)").mark_text(
             align="right", fontWeight=weight, fontSize=12.5

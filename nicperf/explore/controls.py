@@ -80,6 +80,7 @@ def stops(spec: Parameter, value: Any, prior: Sequence[float] = ()) -> list[floa
             raw = np.concatenate([[low], np.geomspace(max(low, 1), high, STOPS - 1)])
     else:
         raw = np.geomspace(low, high, STOPS)
+    found: set[float]
     if spec.kind == "int":
         found = {int(np.clip(round(x), spec.low, spec.high)) for x in raw}
     else:

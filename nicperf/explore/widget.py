@@ -64,7 +64,8 @@ class Explorer(anywidget.AnyWidget):
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget for a front end that has a kernel, the chart and how to repeat it for all others."""
-        live, metadata = super()._repr_mimebundle_(**kwargs)
+        own: Any = super()._repr_mimebundle_(**kwargs)
+        live, metadata = own
         return {**live, **bundle(self.panel.specification())}, metadata
 
 
