@@ -159,6 +159,8 @@ class Panel:
     def _parts(self) -> list[float]:
         """Shares of the full duration to simulate: a short run first where the last full one was slow."""
         last = self.shown
+        if last.run.exchanges is not None:
+            return [1.0]  # a closed loop ends when its instances do, whatever duration is asked for
         full_s = last.wall_s * last.setting.exp.config.duration_s / last.duration_s
         return [1.0] if full_s <= PATIENCE_S else [max(SHORTEST_PART, PATIENCE_S / 2 / full_s), 1.0]
 
