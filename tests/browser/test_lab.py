@@ -16,8 +16,16 @@ from urllib.error import URLError
 import pytest
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+]
 NOTEBOOK = "05_what_if.ipynb"
 PATIENCE_MS = 90_000
 MOVES = 12
@@ -72,7 +80,13 @@ def lab(root, tmp_path):
         port = probe.getsockname()[1]
     names = ["JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR"]
     surroundings = {name: str(tmp_path / name.lower()) for name in names}
-    options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--IdentityProvider.token="]
+    options = [
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--IdentityProvider.token=",
+    ]
     options += ["--ServerApp.password=", "--LabApp.expose_app_in_browser=True"]
     options += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     log = tmp_path / "lab.log"
@@ -163,7 +177,9 @@ def test_a_reader_asks_what_if(page, shots):
     }
     (shots / "lab.json").write_text(json.dumps(measured, indent=2) + "\n")
     print(measured)
-    assert measured["input_to_redraw_ms_median"] < 1000  # 150 is the aim; a loaded machine is no reason to fail
+    assert (
+        measured["input_to_redraw_ms_median"] < 1000
+    )  # 150 is the aim; a loaded machine is no reason to fail
     moved = throughput(page)
     assert moved < 0.95 * start
     page.locator(".nicperf-explore .binding:not(.stale)").wait_for()
