@@ -16,8 +16,16 @@ from urllib.error import URLError
 import pytest
 
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed: apt-get install chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="chromium is not installed: apt-get install chromium"
+)
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+]
 NOTEBOOK = "05_what_if.ipynb"
 PATIENCE_MS = 90_000
 MOVES = 12
@@ -72,7 +80,13 @@ def lab(root, tmp_path):
         port = probe.getsockname()[1]
     names = ["JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR"]
     surroundings = {name: str(tmp_path / name.lower()) for name in names}
-    options = ["--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", "--IdentityProvider.token="]
+    options = [
+        "--no-browser",
+        "--allow-root",
+        "--ip=127.0.0.1",
+        f"--port={port}",
+        "--IdentityProvider.token=",
+    ]
     options += ["--ServerApp.password=", "--LabApp.expose_app_in_browser=True"]
     options += ["--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     log = tmp_path / "lab.log"
@@ -163,7 +177,9 @@ def test_a_reader_asks_what_if(page, shots):
     }
     (shots / "lab.json").write_text(json.dumps(measured, indent=2) + "\n")
     print(measured)
-    assert measured["input_to_redraw_ms_median"] < 1000  # 150 is the aim; a loaded machine is no reason to fail
+    assert (
+        measured["input_to_redraw_ms_median"] < 1000
+    )  # 150 is the aim; a loaded machine is no reason to fail
     moved = throughput(page)
     assert moved < 0.95 * start
     page.locator(".nicperf-explore .binding:not(.stale)").wait_for()
@@ -188,15 +204,16 @@ def test_a_reader_asks_what_if(page, shots):
 
     # What makes no sense is explained beside its control; the chart stays.
     box = row.locator("input.value")
-    box.fill("fast")
-    box.press("Enter")
-    row.locator(".wrong").wait_for()
+    box.select_text()
+    page.keyboard.type("fast")
+    page.keyboard.press("Enter")
+    row.locator(".wrong").wait_for(timeout=10_000)
     assert "not a number" in row.locator(".wrong").inner_text()
     assert throughput(page) == moved
     page.screenshot(path=shots / "lab_nonsense.png")
 
     # Search by words, then back to the start.
-    panel.locator(".search").fill("interrupt timer")
+    panel.locator(".search").fill("timer us")
     assert 0 < panel.locator(".list li:visible").count() < 20
     panel.locator(".search").fill("")
     panel.locator(".reset").click()

@@ -91,7 +91,9 @@ def test_the_table_has_what_is_drawn(reader):
     assert rows[f"changed.{BURST}"]["now"] == "8"
 
 
-@pytest.mark.parametrize(("value", "reason"), [("fast", "not a number"), (-1, "out of range"), ("nan", "finite")])
+@pytest.mark.parametrize(
+    ("value", "reason"), [("fast", "not a number"), (-1, "out of range"), ("nan", "finite")]
+)
 def test_nonsense_is_explained_and_changes_nothing(reader, value, reason):
     reader.move({CLOCK: 40})
     before = reader.panel.shown
