@@ -12,6 +12,7 @@ from nicperf.charts.copy_map import copy_map
 from nicperf.charts.costs import bus, costs
 from nicperf.charts.latency import latency
 from nicperf.charts.ledger import figures, ledger
+from nicperf.charts.morris import morris
 from nicperf.charts.pareto import pareto
 from nicperf.charts.path import path
 from nicperf.charts.ring import ring
@@ -35,6 +36,7 @@ __all__ = [
     "figures",
     "latency",
     "ledger",
+    "morris",
     "pareto",
     "path",
     "ring",

@@ -5,8 +5,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 from nicperf.engine._ledger cimport (
-    HARD_IRQ, OP_APPLICATION, OP_GRO, OP_GSO, OP_HANDOVER, OP_IRQ_ENTRY, OP_MMIO_WRITE, OP_PAGE, OP_POLL, OP_RX_REAP, OP_RX_REFILL, OP_SKB_ALLOC,
-    OP_SKB_FREE, OP_TX_REAP, OP_XMIT, PROCESS, SOFT_IRQ, ledger_charge,
+    HARD_IRQ, OP_APPLICATION, OP_GRO, OP_GSO, OP_HANDOVER, OP_IRQ_ENTRY, OP_MMIO_WRITE, OP_PAGE, OP_POLL, OP_RX_REAP,
+    OP_RX_REFILL, OP_SKB_ALLOC, OP_SKB_FREE, OP_TX_REAP, OP_XMIT, PROCESS, SOFT_IRQ, ledger_charge,
 )
 from nicperf.engine._queue cimport queue_pending, queue_set, queue_set_busy
 from nicperf.engine._server cimport server_dispatch, server_finish, server_has, server_submit

@@ -133,7 +133,8 @@ class ExperimentConfig:
     """Everything that one `configs/<slug>.toml` says; mappings keep the order of the file.
 
     `cores` names the cores of which a side's published CPU percentage is a share, where it is not of one;
-    `settable` what an owner of the boards can set, and within which limits.
+    `settable` what an owner of the boards can set, and within which limits. `slow` names workloads that take so
+    long that equally good vectors are first drawn without their rows.
     """
 
     slug: str
@@ -155,6 +156,7 @@ class ExperimentConfig:
     cores: Mapping[str, int]
     assumptions: tuple[Assumption, ...]
     settable: Mapping[str, str] = field(default_factory=dict)
+    slow: tuple[str, ...] = ()
 
     @property
     def free(self) -> tuple[Assumption, ...]:

@@ -48,6 +48,7 @@ class _Head:
     seeds: tuple[int, ...]
     reference: str
     patched: tuple[str, ...] = ("local", "remote")
+    slow: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,7 @@ def read(path: Path) -> ExperimentConfig:
     for name, configuration in configurations.items():
         for key in ("local_patches", "remote_patches"):
             reader.one_of(getattr(configuration, key), patches, f"[configurations.{name}]", key)
+    reader.one_of(head.slow, workloads, "[experiment]", "slow")
     for name, members in file.sessions.items():
         reader.one_of(members, workloads, "[sessions]", name)
     for name, patch in patches.items():

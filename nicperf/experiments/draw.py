@@ -10,6 +10,7 @@ between walkers), which a long thin ridge of parameters that act together asks f
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -68,6 +69,9 @@ def draw(
 
     Notes
     -----
+    Rows of the experiment's `slow` workloads do not steer the sampler; of what it draws without them, the
+    vectors that they rule out are dropped.
+
     Where one parameter was solved for one row, the fit already holds draws from the priors of the others:
     nothing is added.
     """
@@ -87,16 +91,16 @@ def _sample(
     # A predictor of its own: thousands of vectors, most of which nobody asks for again, are forgotten with it.
     objective = Objective(Predictor(predictor.config, predictor.model, predictor.threads), figures, tick)
     walk = Walk(objective, objective.space.point(list(fit.values.values())))
+    limit, slow = walk.cost + walk.delta, predictor.config.slow
 
     def log_likelihood(points: Array) -> Array:
         costs = np.full(len(points), np.inf)
         legal = ((points >= 0) & (points <= 1)).all(axis=1)
         if legal.any():
-            costs[legal] = objective.costs_within(list(points[legal]), walk.cost + walk.delta)
-        lowest = int(costs.argmin())
-        if costs[lowest] < walk.cost - NOT_ARRIVED * walk.delta:
-            raise LowerPoint(points[lowest].copy(), float(costs[lowest]))
-        return np.where(costs <= walk.cost + walk.delta, 0.0, -np.inf)
+            costs[legal] = objective.costs_within(list(points[legal]), limit, slow)
+        if not slow:
+            _watch(walk, points, costs)
+        return np.where(costs <= limit, 0.0, -np.inf)
 
     calibration = predictor.config.calibration
     dimensions = len(objective.space.free)
@@ -110,15 +114,30 @@ def _sample(
         moves=[(getattr(emcee.moves, name)(), share) for name, share in MOVES.items()],
     )
     sampler.random_state = np.random.RandomState(calibration.seed).get_state()
-    sampler.run_mcmc(np.array(walk.scatter(walkers)), looks, thin_by=THINNED * dimensions)
-    points = sampler.get_chain(flat=True)[: calibration.ensemble]
+    state: Any = np.array(walk.scatter(walkers))
+    points: list[Array] = []
+    while len(points) < calibration.ensemble:
+        state = sampler.run_mcmc(state, looks, thin_by=THINNED * dimensions)
+        points = list(sampler.get_chain(flat=True))
+        if slow:  # evenly drawn from a wider region: what lies in the region is evenly drawn from that
+            costs = objective.costs_within(points, limit)
+            _watch(walk, np.array(points), costs)
+            points = [point for point, cost in zip(points, costs, strict=True) if cost <= limit]
+    points = points[: calibration.ensemble]
     settings = {
         "name": "emcee",
         "version": emcee.__version__,
         "moves": MOVES,
         "walkers": walkers,
-        "steps": looks * THINNED * dimensions,
+        "steps": sampler.iteration * THINNED * dimensions,
         "steps_between_draws": THINNED * dimensions,
         "accepted": float(sampler.acceptance_fraction.mean()),
     }
     return [objective.space.vector(point) for point in points], settings
+
+
+def _watch(walk: Walk, points: Array, costs: Array) -> None:
+    """Raise `LowerPoint` if one of the points lies clearly below the optimum."""
+    lowest = int(costs.argmin())
+    if costs[lowest] < walk.cost - NOT_ARRIVED * walk.delta:
+        raise LowerPoint(points[lowest].copy(), float(costs[lowest]))

@@ -16,7 +16,7 @@ from nicperf.errors import DataError
 from nicperf.experiments.config import ExperimentConfig
 
 # Words for people and rules for judging: they change no fit.
-NOT_IN_THE_FIT = ("title", "goals", "noise", "reference", "settable")
+NOT_IN_THE_FIT = ("title", "goals", "noise", "reference", "settable", "slow")
 # Came after fits had been stored: where it is empty, it changes none.
 NOT_IF_EMPTY = ("cores",)
 NOT_IN_AN_ITEM = ("title", "source", "note")

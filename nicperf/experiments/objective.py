@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -81,7 +81,7 @@ class Objective:
             return misses
         return np.hstack([misses, (np.array(points) - self.space.centre) / self._prior_sd])
 
-    def costs_within(self, points: Sequence[Array], limit: float) -> Array:
+    def costs_within(self, points: Sequence[Array], limit: float, without: Collection[str] = ()) -> Array:
         """Sum of squared residuals of each point, infinite above a limit.
 
         The rows of one workload after the other are predicted, in the order of the configuration file, and only
@@ -92,6 +92,8 @@ class Objective:
         ----------
         points : sequence of array
         limit : float
+        without : collection of str
+            Workloads whose rows are left out: the costs are then lower bounds.
 
         Returns
         -------
@@ -102,7 +104,7 @@ class Objective:
             costs += (((np.array(points) - self.space.centre) / self._prior_sd) ** 2).sum(axis=1)
         vectors = [self.space.vector(point) for point in points]
         order = [*self.predictor.config.workloads, *self.predictor.config.sessions]
-        for workload in sorted({row.workload for row in self.rows}, key=order.index):
+        for workload in sorted({row.workload for row in self.rows} - {*without}, key=order.index):
             left = np.flatnonzero(costs <= limit)
             own = [i for i, row in enumerate(self.rows) if row.workload == workload]
             if not len(left):

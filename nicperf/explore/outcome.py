@@ -76,7 +76,7 @@ class Outcome:
         found = {name: float(quantity(exp, run, name)) for name in names}
         if f"latency_{PERCENTILES[0]}_us" in run.summary:  # of a closed loop's transactions
             return found | {f"latency_{p}_us": run.summary[f"latency_{p}_us"] for p in PERCENTILES}
-        frames = run.percentiles.set_index("quantity").loc["frame_latency_us"]
+        frames: Any = run.percentiles.set_index("quantity").loc["frame_latency_us"]
         return found | {f"frame_latency_{p}_us": float(frames[p]) for p in PERCENTILES}
 
     @cached_property

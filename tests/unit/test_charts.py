@@ -212,6 +212,19 @@ def sensitivity_frame():
     )
 
 
+def morris_frame():
+    names = ["bus.clock_mhz", "cpu.copy_ns", "nic.gap_ns"]
+    effects = [(-80.0, 80.0, 12.0, 20.0), (5.0, 30.0, 35.0, 40.0), (0.0, 0.0, 0.0, 0.0)]
+    columns = ["mu_percent", "mu_star_percent", "mu_star_confidence_percent", "sigma_percent"]
+    return pd.DataFrame(
+        [
+            {"id": name, "parameter": parameter, **dict(zip(columns, numbers, strict=True))}
+            for name in ("new.tcp.local.cpu_percent", "new.udp.local.cpu_percent")
+            for parameter, numbers in zip(names, effects, strict=True)
+        ]
+    )
+
+
 def map_frame():
     return pd.DataFrame(
         [
@@ -310,6 +323,7 @@ DRAWN = {
     "copies": lambda: charts.copies(copies_frame(), crossovers_frame()),
     "copy_map": lambda: charts.copy_map(copy_map_frame(), copy_place_frame()),
     "sensitivity": lambda: charts.sensitivity(sensitivity_frame()),
+    "morris": lambda: charts.morris(morris_frame()),
     "significance": lambda: charts.significance(significance_frame()),
     "sweep": lambda: charts.sweep(
         sweep_frame(), "nic.dma_burst_dwords", bound="workload", published=published_frame()
@@ -422,6 +436,7 @@ CARRY = {
     ),
     "scores": (charts.scores, scores_frame, "predictor", "worst_error_percent"),
     "sensitivity": (charts.sensitivity, sensitivity_frame, "parameter", "elasticity"),
+    "morris": (charts.morris, morris_frame, "parameter", "mu_star_percent"),
     "significance": (charts.significance, significance_frame, "called_equal", "t"),
     "sweep": (
         lambda f: charts.sweep(f, "nic.dma_burst_dwords"),
@@ -620,3 +635,13 @@ def test_numbers_keep_four_digits(value, text):
 )
 def test_titles_have_units(name, text):
     assert labels.title(name) == text
+
+
+def test_effects_are_drawn_for_the_figures_asked_for_and_with_their_direction():
+    name = "new.udp.local.cpu_percent"
+    (rows,) = charts.morris(morris_frame(), [name]).to_dict()["datasets"].values()
+    assert {row["id"] for row in rows} == {name}
+    assert [row["said"] for row in rows] == ["−80", "±30"]  # and no bar for what does nothing
+    assert [row["from"] for row in rows] == [68.0, 0.0]
+    with pytest.raises(DataError, match="no parameter acts on this figure"):
+        charts.morris(morris_frame(), ["new.rr.local.cpu_percent"])
