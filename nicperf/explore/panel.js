@@ -198,7 +198,13 @@ function render({ model, el }) {
       box = make("input", { ...attributes, type: "text", inputMode: control.stops[shown()] ? "decimal" : "text" });
       box.autocomplete = "off";
       box.spellcheck = false;
-      box.onchange = () => set(box.value, box);
+      const take = () => {
+        if (box.value !== text(changed[name()] ?? start())) set(box.value, box);
+      };
+      box.onchange = take;
+      box.onkeydown = (event) => {
+        if (event.key === "Enter") take(); // JupyterLab keeps the change that a browser makes of it
+      };
     }
     box.setAttribute("aria-describedby", wrong.id);
     if (Object.keys(control.stops).length) {

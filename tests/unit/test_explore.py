@@ -270,7 +270,7 @@ def test_no_move_breaks_the_panel(move):
         assert "the model failed" not in answer.get("general", "")
         json.dumps(answer, allow_nan=False)
         for row in answer.get("figures", []):
-            assert row["now"] is None or 0 <= row["now"] <= 1 + 1e-9 and math.isfinite(row["now"])
+            assert row["now"] is None or (0 <= row["now"] <= 1 + 1e-9 and math.isfinite(row["now"]))
 
 
 def test_what_is_stored_is_a_picture_and_words():
