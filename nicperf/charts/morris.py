@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 import pandas as pd
@@ -105,6 +106,5 @@ def _panel(own: pd.DataFrame, name: str, last: bool) -> alt.LayerChart:
     text = place.mark_text(align="left", dx=5, color=INK).encode(
         x=alt.X("to:Q", scale=scale, axis=axis), text="said:N"
     )
-    return alt.layer(bars, rules, text, data=data).properties(
-        width=WIDTH - 200, height=alt.Step(18), title=panel_title(name)
-    )
+    drawn: Any = alt.layer(bars, rules, text, data=data)
+    return drawn.properties(width=WIDTH - 200, height=alt.Step(18), title=panel_title(name))
