@@ -250,7 +250,7 @@ def any_move(draw):
     return base, changed
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(any_move())
 def test_no_move_breaks_the_panel(move):
     base, changed = move
