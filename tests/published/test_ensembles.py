@@ -16,8 +16,17 @@ def exp(request):
     return nic.experiment(request.param)
 
 
-def test_enough_vectors_and_no_row_is_missing(exp):
+def test_enough_vectors(exp, request):
+    if (
+        exp.slug == "nocache-2014"
+    ):  # `nicperf calibrate nocache-2014 --write` draws them; it takes more than half an hour
+        request.applymarker(
+            pytest.mark.xfail(reason="only the vectors of the profiles are stored", strict=True)
+        )
     assert len(exp.ensemble.vectors) >= exp.config.calibration.ensemble >= ENOUGH
+
+
+def test_no_row_is_missing(exp):
     predictor = Predictor(exp.config, exp.model)
     assert {row.id for row in exp._asked if predictor.can_predict(row)} <= set(exp.ensemble.predictions)
 
