@@ -70,7 +70,7 @@ def _summary(rows: pd.DataFrame, free: int | None, left_out: pd.DataFrame) -> st
         ]
         for line in score(rows).to_dict("records")
     ]
-    heads = ["held out", "predicted by", "rows", "median", "worst", "beats the model in"]
+    heads = ["held out", "predicted by", "rows", "median", "worst", "beats model in"]
     lines += _aligned([heads, *table], left=(0, 1, 5))
     table = [
         [

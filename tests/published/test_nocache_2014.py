@@ -46,7 +46,7 @@ def test_the_option_costs_cycles_and_no_throughput(nocache):
 
 def test_own_windows_carry_more_than_the_wire(nocache):
     """What is counted in windows that lie apart is above the wire; what is counted over all the time is not."""
-    run = nocache.simulate("off", "rr_14000", **LARGE).summary
+    run = nocache.simulate("off", "rr_14000").summary
     most = exchanges_per_s(14000, link_mbit_s=10_000.0)
     assert run["transactions_per_s"] > most > run["transactions_per_s_of_the_whole"]
 
