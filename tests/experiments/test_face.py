@@ -16,7 +16,7 @@ def test_other_slugs_are_refused(monkeypatch):
         ScenarioError, match="'velocty-2009': unknown experiment; did you mean 'velocity-2009'"
     ):
         experiment("velocty-2009")
-    monkeypatch.setattr("nicperf.experiments.available", lambda: ["fec-2022"])
+    monkeypatch.setitem(experiment.__globals__, "available", lambda: ["fec-2022"])
     with pytest.raises(
         ScenarioError, match="this thread has figures and claims but no model yet; with a model: fec"
     ):
