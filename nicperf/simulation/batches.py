@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from types import SimpleNamespace
@@ -95,9 +97,10 @@ def _run_left(table: _Table, executor: Executor | None, tick: Callable[[int], ob
     with _pool(executor) as pool:
         futures: dict[Future[dict[str, np.ndarray]], Batch] = {}
         try:
-            for i in range(0, len(rest), size):
-                batch = table.batch(rest[i : i + size])
-                futures[pool.submit(batch.run)] = batch
+            with _interrupted_afterwards():
+                for i in range(0, len(rest), size):
+                    batch = table.batch(rest[i : i + size])
+                    futures[pool.submit(batch.run)] = batch
             for future in as_completed(futures):
                 keep(futures.pop(future), future.result())
         except BaseException:
@@ -107,6 +110,23 @@ def _run_left(table: _Table, executor: Executor | None, tick: Callable[[int], ob
                 if future.done() and not future.cancelled() and not future.exception():
                     table.keep(batch, future.result())
             raise
+
+
+@contextmanager
+def _interrupted_afterwards() -> Iterator[None]:
+    """Let Ctrl-C wait: in the middle of `submit` it may leave a lock of the pool's taken for ever."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        raise KeyboardInterrupt
 
 
 class _Table:
