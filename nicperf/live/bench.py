@@ -198,6 +198,8 @@ class Bench:
 
         rows = []
         for cell, samples in self.samples.items():
+            if not samples:  # named, and not reached on a busy machine
+                continue
             row: dict[str, Any] = {**cell._asdict(), "samples": len(samples)}
             stats = fit.summary(samples)
             ns = {name: value * 1000 / self.timer.clock_mhz for name, value in stats.items()}
