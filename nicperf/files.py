@@ -7,14 +7,15 @@ import tempfile
 from pathlib import Path
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write beside the file, then rename over it: a reader finds the old content or the new, never half.
 
     Parameters
     ----------
     path : path-like
         Its folder must exist.
-    content : bytes
+    content : str or bytes
+        Text is written in UTF-8.
 
     Raises
     ------
@@ -25,7 +26,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(content)
+            file.write(content.encode() if isinstance(content, str) else content)
         os.chmod(beside, 0o644)  # mkstemp makes private files; these are for everybody
         os.replace(beside, path)
     except BaseException:

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from nicperf.experiments.config import ExperimentConfig
-from nicperf.experiments.files import write_whole
 from nicperf.experiments.fingerprint import check_made_from, made_from, rounded, stale, versions
 from nicperf.experiments.fit import Fit
 from nicperf.experiments.predict import Predictor, Row, Ticker, Vector
+from nicperf.files import write_whole
 
 # A model whose predictions moved by more than this share since the vectors were drawn is another model.
 SAME_MODEL = 1e-3

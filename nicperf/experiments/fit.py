@@ -10,8 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from nicperf.experiments.config import ExperimentConfig
-from nicperf.experiments.files import write_whole
 from nicperf.experiments.fingerprint import check_made_from, made_from, rounded, stale, text_hash, versions
+from nicperf.files import write_whole
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,9 @@ import pandas as pd
 
 from nicperf.errors import DataError
 from nicperf.experiments.config import ExperimentConfig
-from nicperf.experiments.files import write_whole
 from nicperf.experiments.fingerprint import made_from, versions
 from nicperf.experiments.predict import Predictor, Ticker, Vector, rows_of
+from nicperf.files import write_whole
 
 BY = ("configuration", "workload")
 JUDGED = ("fit", "held_out")

@@ -17,11 +17,11 @@ import pandas as pd
 
 from nicperf.errors import ScenarioError
 from nicperf.experiments.config import ExperimentConfig
-from nicperf.experiments.files import write_whole
 from nicperf.experiments.fingerprint import check_made_from, made_from, rounded, stale, text_hash, versions
 from nicperf.experiments.leave_out import JUDGED
 from nicperf.experiments.predict import Predictor, Row, Ticker, Vector, rows_of
 from nicperf.experiments.space import Space
+from nicperf.files import write_whole
 
 FILE = "sensitivity.json"
 COMMAND = "sensitivity"

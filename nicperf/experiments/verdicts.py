@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from nicperf.errors import DataError
-from nicperf.experiments.files import write_whole
+from nicperf.files import write_whole
 from nicperf.stats import VERDICTS
 
 

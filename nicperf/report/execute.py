@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +18,7 @@ from nbclient.exceptions import CellExecutionError
 
 import nicperf
 from nicperf.errors import NicperfError
+from nicperf.files import write_whole
 from nicperf.paths import data_dir
 
 AT_ONCE = 2
@@ -183,10 +183,3 @@ def _located(path: Path, notebook: Any, error: CellExecutionError) -> NotebookEr
         place=f"{path.name}: cell {number} ({first})",
         cure="open it with `make lab` and run the cell, then try again",
     )
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file beside its place and rename it: a reader finds the old text or the new one, never half."""
-    beside = path.with_name(path.name + ".part")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nicperf.charts import labels
-from nicperf.report.explanations import predicted
 from nicperf.report.prose import Prose
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def interval(exp: Experiment) -> Prose:
     lines = []
     for row in rows[(rows["role"] == "held_out") & rows["predicted"].notna()].to_dict("records"):
         published, unit, tolerance = row["published"], row["unit"], row["tolerance_percent"]
-        values = [predicted(exp, row, vector) for vector in exp.fit.equally_good]
+        values = exp.ensemble.predictions[row["id"]]
         inside = sum(100 * abs(value / published - 1) <= tolerance for value in values)
         low, middle, high = (labels.number(row[k], 3) for k in ("low", "predicted", "high"))
         lines.append(

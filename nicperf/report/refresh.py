@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 
 from nicperf.errors import DataError
-from nicperf.report.execute import Say, execute, write_whole
+from nicperf.files import write_whole
+from nicperf.report.execute import Say, execute
 from nicperf.report.normalise import complaints, stored
 from nicperf.report.site import found
 

@@ -158,5 +158,5 @@ class Exports:
 def _deliver(content: AnyStr, path: Destination) -> AnyStr | None:
     if path is None:
         return content
-    write_whole(path, content.encode() if isinstance(content, str) else content)
+    write_whole(path, content)
     return None
